@@ -28,11 +28,13 @@ struct Invocation {
   PackOptions pack;
   StepOptions step;
   TopOptions top;
+  AnalyzeOptions analyze;
   CreateOptions create;
   std::string stream;
   std::string patience = "5s";
   std::string factor;
   bool allow_missing = false;
+  bool stall = false;
   bool json = false;
   std::function<Status()> run;
   int exit_code = 0;  // if `run` succeeds
@@ -163,9 +165,11 @@ void add_stream_commands(CLI::App& app, Invocation& call) {
   CLI::App& show =
       add_command(app, call, "show", "Show one stream, or the samples of a step", [&call] {
         return call.step.step ? show_step(call.daemon, call.stream, call.step)
-                              : show_stream(call.daemon, call.stream, call.json);
+                              : show_stream(call.daemon, call.stream, call.stall, call.json);
       });
   add_step(show, call.step);
+  show.add_flag("--stall", call.stall,
+                "Print what delays its trainers now: waits, reads in flight, who holds slots");
   CLI::App& state =
       add_command(app, call, "state", "Print the state of each job, as its trainer would save it",
                   [&call] { return print_state(call.daemon, call.stream); });
@@ -229,6 +233,31 @@ void add_top_command(CLI::App& app, Invocation& call) {
   top.add_option("--count", call.top.count, "Print this many updates as text, then exit")
       ->check(check_positive, "POSITIVE");
   add_json(top, call.top.json);
+}
+
+// The interval has to have several batches, and answers come ten times a second.
+std::string check_analyze_duration(const std::string& text) {
+  const auto duration = config::parse_duration_ns(text);
+  if (!duration.ok()) return duration.status().message();
+  const bool possible = *duration >= 1'000'000'000 && *duration <= 3600'000'000'000;
+  return possible ? "" : "'" + text + "' is not between 1s and 1h";
+}
+
+void add_analyze_command(CLI::App& app, Invocation& call) {
+  CLI::App& command = add_command(
+      app, call, "analyze", "Measure a stream, and predict its rate under other settings",
+      [&call] { return analyze_stream(call.daemon, call.stream, call.analyze); });
+  add_control(command, call);
+  add_stream_name(command, call);
+  command.add_option("--for", call.analyze.duration, "How long to measure, 1s to 1h")
+      ->check(check_analyze_duration)
+      ->capture_default_str();
+  command
+      .add_option("--what-if", call.analyze.what_if,
+                  "A question of your own: \"workers=16, cache.memory=64GiB, echo.factor=3\"; "
+                  "repeatable")
+      ->allow_extra_args(false);
+  add_json(command, call.analyze.json);
 }
 
 void add_read_place(CLI::App& read, ReadOptions& options) {
@@ -334,6 +363,7 @@ int main_with(int argc, char** argv) {
   add_file_commands(app, call);
   add_stream_commands(app, call);
   add_top_command(app, call);
+  add_analyze_command(app, call);
   add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);

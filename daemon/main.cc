@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "serve/door/door_inherited.h"
 #include "serve/monitor/monitoring.h"
 #include "serve/monitor/version.h"
+#include "serve/preparation/preparation_server.h"
 #include "serve/process/first_streams.h"
 #include "serve/process/folders.h"
 #include "serve/process/idle_exit.h"
@@ -75,6 +77,13 @@ void serve_until_stopped(const engine::Engine& engine, const serve::Door& door,
   serve::notify_supervisor("STOPPING=1");
 }
 
+// Null without daemon.serve.
+Result<std::unique_ptr<serve::PreparationServer>> open_preparation(engine::Engine& engine,
+                                                                   const v1::Serve& settings) {
+  if (settings.listen().empty()) return std::unique_ptr<serve::PreparationServer>();
+  return serve::PreparationServer::open(settings, engine);
+}
+
 // Runs the daemon from the creation of its streams to the end of the drain. The order matters: the
 // door, control and monitoring open first, so that trainers can wait for a stream and a long start
 // can be watched.
@@ -90,11 +99,17 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
   ECHOLINE_ASSIGN(auto control,
                   serve::ControlServer::open(folder + "control.sock", config.daemon().control(),
                                              {&engine, &kept, connections, &draining, &started}));
+  ECHOLINE_ASSIGN(const auto preparation, open_preparation(engine, config.daemon().serve()));
+  const auto prepared = [&preparation] {
+    using Counts = std::optional<serve::PreparationCounts>;
+    return preparation == nullptr ? Counts() : Counts(preparation->counts());
+  };
   std::unique_ptr<serve::HttpServer> monitoring;
   if (config.daemon().metrics() != "off") {
-    ECHOLINE_ASSIGN(monitoring, serve::open_monitoring(config.daemon().metrics(),
-                                                       {&engine, &kept, connections, &draining,
-                                                        [&control] { return control->counts(); }}));
+    ECHOLINE_ASSIGN(monitoring,
+                    serve::open_monitoring(config.daemon().metrics(),
+                                           {&engine, &kept, connections, &draining,
+                                            [&control] { return control->counts(); }, prepared}));
   }
   streams->start();
   const Status status = streams->wait();
@@ -103,6 +118,8 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
     log_ready(engine, config.daemon(), monitoring.get());
     serve_until_stopped(engine, *door, *control, config.daemon().exit_when_idle(), stop);
   }
+  // Their hosts ask other servers at once.
+  if (preparation != nullptr) preparation->stop();
   draining = true;
   door->leave_newcomers_waiting();
   // Trainers that have closed already are not attached when the engine drains.

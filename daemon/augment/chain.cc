@@ -2,6 +2,7 @@
 
 #include "augment/compile.h"
 #include "base/check.h"
+#include "base/step_times.h"
 
 namespace echoline::augment {
 namespace {
@@ -18,11 +19,18 @@ Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key
   decode::Sample& between = with_step ? scratch.between : scratch.after;
   if (with_programs) ECHOLINE_TRY(stage.programs.make_sample(in, key, scratch.programs, between));
   if (!with_step) return {};
+  enter_step(stage.name);
   return stage.step->run(with_programs ? between : in, key, scratch.step.get(), scratch.after)
       .with_context(stage.context);
 }
 
 }  // namespace
+
+void Scratch::stop_with(const std::atomic<bool>* stopping) {
+  for (OfStage& stage : stages) {
+    if (stage.step != nullptr) stage.step->stopping = stopping;
+  }
+}
 
 Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
                                               const std::vector<decode::FieldType>& inputs) {
@@ -39,6 +47,15 @@ std::unique_ptr<Scratch> Chain::make_scratch() const {
   }
   scratch->last = parts_.last.make_scratch();
   return scratch;
+}
+
+std::vector<const user_code::Workers*> Chain::user_code() const {
+  std::vector<const user_code::Workers*> all;
+  for (const Stage& stage : parts_.stages) {
+    const bool runs = stage.step != nullptr && stage.step->workers() != nullptr;
+    if (runs) all.push_back(stage.step->workers());
+  }
+  return all;
 }
 
 Result<std::vector<decode::FieldType>> Chain::outputs_for(const decode::Sample& sample) const {

@@ -1,6 +1,7 @@
 // The augmentation steps of a pipeline, compiled once per stream: arrays in, rows of a batch out.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@ struct Stage {
   FieldPrograms programs;
   std::unique_ptr<SampleStep> step;  // may be null
   std::string context;               // the beginning of the step's error messages
+  std::string name;                  // of the step, for times
 
   const std::vector<decode::FieldType>& outputs() const {
     return step == nullptr ? programs.outputs() : step->outputs();
@@ -50,6 +52,10 @@ struct Scratch {
   };
   std::vector<OfStage> stages;
   FieldPrograms::Scratch last;
+
+  // Steps that wait for something give up when `*stopping` is true. It has to live while the chain
+  // runs with this scratch.
+  void stop_with(const std::atomic<bool>* stopping);
 };
 
 // Immutable after fix_outputs; any thread may run it with its own Scratch.
@@ -87,12 +93,14 @@ class Chain {
   // Runs the other steps on `in`, which it does not change: the result of run_shared, or, without
   // shared steps, a decoded sample, whose pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
-  // copied last, and its length in elements goes to lengths[i]. A sample whose shape does not fit
+  // copied last, and its length in bytes goes to lengths[i]. A sample whose shape does not fit
   // the outputs is an error (kInvalidArgument). `place` may point rows of ragged fields elsewhere:
   // it is called when all lengths are known and no error can come any more.
   Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
              std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
              const std::function<void()>& place = nullptr) const;
+  // The processes of all steps that run users' code.
+  std::vector<const user_code::Workers*> user_code() const;
   // False: all fields are copied unchanged.
   bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 

@@ -122,4 +122,19 @@ void adjust_hue(std::uint8_t* pixels, std::size_t count, std::uint32_t channels,
   }
 }
 
+void adjust(Jitter kind, double factor, std::uint8_t* pixels, std::size_t count,
+            std::uint32_t channels) {
+  const auto share = static_cast<float>(factor);
+  switch (kind) {
+    case Jitter::kBrightness:
+      return adjust_brightness(pixels, count * channels, share);
+    case Jitter::kContrast:
+      return adjust_contrast(pixels, count, channels, share);
+    case Jitter::kSaturation:
+      return adjust_saturation(pixels, count, channels, share);
+    case Jitter::kHue:
+      return adjust_hue(pixels, count, channels, factor);
+  }
+}
+
 }  // namespace echoline::augment

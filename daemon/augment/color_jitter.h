@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "augment/draws.h"
+
 namespace echoline::augment {
 
 // Factor 0 is black.
@@ -17,5 +19,8 @@ void adjust_saturation(std::uint8_t* pixels, std::size_t count, std::uint32_t ch
                        float factor);
 // Rotates the hue by `share` of the circle, -0.5 to 0.5. Does not change gray images.
 void adjust_hue(std::uint8_t* pixels, std::size_t count, std::uint32_t channels, double share);
+// One of these four, of `count` pixels; `factor` is the share for the hue.
+void adjust(Jitter kind, double factor, std::uint8_t* pixels, std::size_t count,
+            std::uint32_t channels);
 
 }  // namespace echoline::augment

@@ -54,6 +54,7 @@ bool is_numbered(v1::Step::StepCase step) {
     case v1::Step::kEcho:
     case v1::Step::kBatch:
     case v1::Step::kPublish:
+    case v1::Step::kPrepare:
       return false;
     default:
       return true;
@@ -79,6 +80,23 @@ std::string field_name_of(const v1::Step& step) {
   return settings.GetReflection()->GetString(settings, key);
 }
 
+// Boxes that were made an array of one length can lose none any more.
+Status check_followers(const FieldProgram& image, const std::vector<FieldProgram>& programs) {
+  if (!image.moves_points()) return {};
+  for (const FieldProgram& boxes : programs) {
+    if (boxes.input.of != image.input.name) continue;
+    for (const FieldProgram& field : programs) {
+      const bool follows = &field == &boxes || field.input.of == boxes.input.name;
+      if (!follows || field.input.ragged) continue;
+      return {Code::kInvalidArgument,
+              fmt::format("moves pixels of {}, whose boxes {} cannot follow: {} has one length "
+                          "since pad; put pad after this step",
+                          image.input.name, boxes.input.name, field.input.name)};
+    }
+  }
+  return {};
+}
+
 Status add_to_program(const Transform& transform, const v1::Step& step, std::uint8_t number,
                       const std::string& context, std::vector<FieldProgram>& programs) {
   const std::string name = field_name_of(step);
@@ -87,8 +105,10 @@ Status add_to_program(const Transform& transform, const v1::Step& step, std::uin
   ECHOLINE_TRY(transform.compile(step, number, *program));
   for (std::size_t i = before; i < program->instructions.size(); ++i) {
     program->instructions[i].context = fmt::format("field {}: {}", name, context);
+    program->instructions[i].step = fmt::format("{} {}", step_name(step), name);
   }
-  return {};
+  if (program->normalizer) program->normalize_step = "normalize " + name;
+  return check_followers(*program, programs);
 }
 
 // Collects image operations in one program per field, until a step on whole samples or an echo
@@ -104,7 +124,7 @@ class ChainBuilder {
              const std::string& context) {
     if (std::exchange(echo_is_pending_, false)) {
       // Without image operations since the last step on samples, its stage already ends here.
-      if (programs_changed_) end_stage(nullptr, {});
+      if (programs_changed_) end_stage(nullptr, {}, {});
       shared_stages_ = stages_.size();
     }
     has_steps_ = true;
@@ -115,7 +135,7 @@ class ChainBuilder {
     std::vector<decode::FieldType> inputs;
     for (const FieldProgram& program : programs_) inputs.push_back(program.output());
     ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
-    end_stage(std::move(made), context);
+    end_stage(std::move(made), context, step_name(step));
     return {};
   }
 
@@ -133,8 +153,8 @@ class ChainBuilder {
     return FieldPrograms(std::move(programs_));
   }
 
-  void end_stage(std::unique_ptr<SampleStep> step, std::string context) {
-    stages_.push_back({take_programs(), std::move(step), std::move(context)});
+  void end_stage(std::unique_ptr<SampleStep> step, std::string context, std::string name) {
+    stages_.push_back({take_programs(), std::move(step), std::move(context), std::move(name)});
     begin_programs(stages_.back().outputs());
   }
 

@@ -50,6 +50,11 @@ std::optional<Box> Crop::part(const UseKey& key, const ImageSize& in) const {
   return is_empty(box) ? std::nullopt : std::optional(box);
 }
 
+void Crop::move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const {
+  const Corner at = corner(key, in);
+  boxes.cut(at.top, at.left, size_);
+}
+
 void Crop::apply(const Work& work, Picture& picture, bool in_row) const {
   const Corner at = corner(work.key, picture.size());
   const Box box = inside(at, size_, picture.size());

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "decode/image_reader.h"
 #include "echoline/shm/sample_random.h"
@@ -46,5 +48,39 @@ struct JitterDraw {
 // [-amount, amount].
 JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
                              const std::array<double, 4>& amounts);
+
+struct IouCropSettings {
+  Range scale{};
+  Range ratio{};
+  std::vector<double> overlaps;
+  std::uint32_t tries = 0;
+};
+
+// torchvision's RandomIoUCrop: draws an overlap, then at most `tries` crops (width, height; then
+// left, top) until one has the centre of a box in it, and the overlap with such a box; else the
+// next overlap. The whole picture for an overlap of 1 or more, and after 50 overlaps. `corners` has
+// four numbers a box.
+Box random_iou_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height,
+                        std::uint32_t width, std::span<const float> corners,
+                        const IouCropSettings& settings);
+// Whether the centre of a box is inside a crop, not on its edge.
+bool has_centre(const Box& crop, std::span<const float, 4> box);
+
+struct DistortRanges {
+  std::array<Range, 4> ranges{};  // by Jitter; hue as a share of the circle
+  double probability = 0;
+};
+
+// What changes, in this order; factors are by Jitter.
+struct DistortDraw {
+  std::vector<Jitter> order;
+  std::array<double, 4> factors{};
+  std::array<std::uint8_t, 3> channels{0, 1, 2};  // the channel that each one gets
+};
+
+// torchvision's RandomPhotometricDistort: for each Jitter whether it changes, and its factor; then
+// whether contrast comes before saturation, and a permutation of the channels.
+DistortDraw photometric_distort_draw(const UseKey& key, std::uint8_t step,
+                                     const DistortRanges& ranges);
 
 }  // namespace echoline::augment

@@ -1,5 +1,6 @@
 #include "augment/field_program.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace echoline::augment {
@@ -35,6 +36,19 @@ decode::Part FieldProgram::part(const UseKey& key, const ImageSize& size) const 
   if (instructions.empty() || !size_after(size).ok()) return {whole};
   const Op& first = *instructions.front().op;
   return {first.part(key, size).value_or(whole), first.reduction_max(key, size)};
+}
+
+bool FieldProgram::moves_points() const {
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction& instruction) { return instruction.op->moves_points(); });
+}
+
+void FieldProgram::move_boxes(const UseKey& key, ImageSize size, BoxMover& boxes) const {
+  for (const Instruction& instruction : instructions) {
+    instruction.op->move_boxes(key, size, boxes);
+    size = instruction.op->size_after(size).value();
+  }
+  boxes.clip(size);
 }
 
 void FieldProgram::mark_rows() {

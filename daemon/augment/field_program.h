@@ -18,6 +18,7 @@ namespace echoline::augment {
 struct Instruction {
   std::unique_ptr<Op> op;
   std::string context;  // the beginning of its error messages: field and step
+  std::string step{};   // for times: step and field
   bool in_row = false;  // writes new pixels directly to the row
 };
 
@@ -25,7 +26,8 @@ struct Instruction {
 struct FieldProgram {
   decode::FieldType input;
   std::vector<Instruction> instructions;
-  std::optional<Normalizer> normalizer;  // the last step, if there is one
+  std::optional<Normalizer> normalizer;   // the last step, if there is one
+  std::string normalize_step, copy_step;  // for times
 
   // Appends a step's operation; an error if the step can't work on any sample of this field.
   Status append(std::unique_ptr<Op> op);
@@ -37,6 +39,11 @@ struct FieldProgram {
   bool fuse_flip(std::uint8_t number, double probability);
   // The pixels of a picture of this size that the operations read for this use.
   decode::Part part(const UseKey& key, const ImageSize& size) const;
+  // Whether an operation moves pixels, so that boxes of the picture must follow.
+  bool moves_points() const;
+  // Moves boxes of a picture of this size, for which size_after gives no error, and clips them to
+  // the result.
+  void move_boxes(const UseKey& key, ImageSize size, BoxMover& boxes) const;
   // Marks the operations that can write their pixels directly to the row.
   void mark_rows();
 

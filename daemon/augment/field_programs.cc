@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/step_times.h"
 
 namespace echoline::augment {
 namespace {
@@ -33,12 +34,26 @@ View view_of(const decode::Tensor& tensor) {
 }  // namespace
 
 FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
-  for (const FieldProgram& program : programs_) outputs_.push_back(program.output());
+  for (FieldProgram& program : programs_) {
+    outputs_.push_back(program.output());
+    program.copy_step = "copy " + program.input.name;
+  }
+  follows_.resize(programs_.size());
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (!programs_[i].moves_points()) continue;
+    std::vector<BoxGroup> groups = groups_of_image(outputs_, outputs_[i].name);
+    for (const BoxGroup& group : groups) {
+      follows_[group.boxes] = true;
+      for (const std::size_t other : group.others) follows_[other] = true;
+    }
+    if (!groups.empty()) followers_.push_back({i, std::move(groups)});
+  }
 }
 
 FieldPrograms::Scratch FieldPrograms::make_scratch() const {
   Scratch scratch;
   scratch.pictures.resize(programs_.size());
+  scratch.moved.resize(programs_.size());
   return scratch;
 }
 
@@ -101,22 +116,43 @@ void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor,
   Picture& picture = scratch.pictures[field];
   picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
   for (const Instruction& instruction : program.instructions) {
+    enter_step(instruction.step);
     instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
   }
   // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
   if (program.normalizer) {
+    enter_step(program.normalize_step);
     program.normalizer->write(picture.view(), row.data());
   } else {
     picture.settle();
   }
 }
 
+Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
+                                 Scratch& scratch) const {
+  for (const Followers& followers : followers_) {
+    const FieldProgram& program = programs_[followers.image];
+    const ImageSize size = image_size(in.tensors[followers.image]);
+    ECHOLINE_TRY(program.size_after(size).status());
+    for (const BoxGroup& group : followers.groups) {
+      ECHOLINE_TRY(
+          scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
+      BoxMover mover(scratch.boxes.corners());
+      program.move_boxes(key, size, mover);
+      scratch.boxes.remove_empty();
+      scratch.boxes.write(in, group, scratch.moved);
+    }
+  }
+  return {};
+}
+
 Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                                   decode::Sample& out) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size());
+  ECHOLINE_TRY(move_boxes(in, key, scratch));
   out.tensors.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const decode::Tensor& from = in.tensors[i];
+    const decode::Tensor& from = tensor_of(i, in, scratch);
     decode::Tensor& to = out.tensors[i];
     ECHOLINE_ASSIGN(to.shape, shape_after(i, from));
     to.dtype = outputs_[i].dtype;
@@ -138,6 +174,7 @@ Status FieldPrograms::write_row(std::size_t field, const decode::Tensor& tensor,
   if (programs_[field].changes_pixels()) {
     run_program(field, tensor, key, scratch, row);
   } else {
+    enter_step(programs_[field].copy_step);
     std::memcpy(row.data(), tensor.content().data(), row.size());
   }
   return {};
@@ -148,18 +185,21 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
                                  std::span<std::uint64_t> lengths,
                                  const std::function<void()>& place) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
+  ECHOLINE_TRY(move_boxes(in, key, scratch));
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
-      ECHOLINE_TRY(check_ragged(i, in.tensors[i], rows[i].size()));
-      lengths[i] = in.tensors[i].shape.elements();
+      const decode::Tensor& tensor = tensor_of(i, in, scratch);
+      ECHOLINE_TRY(check_ragged(i, tensor, rows[i].size()));
+      lengths[i] = tensor.content().size();
     } else {
       ECHOLINE_TRY(write_row(i, in.tensors[i], key, scratch, rows[i]));
     }
   }
   if (place) place();
   for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const std::span<const std::byte> content = in.tensors[i].content();
+    const std::span<const std::byte> content = tensor_of(i, in, scratch).content();
     if (!outputs_[i].ragged || content.empty()) continue;
+    enter_step(programs_[i].copy_step);
     std::memcpy(rows[i].data(), content.data(), content.size());
   }
   return {};

@@ -1,5 +1,6 @@
-// Image programs side by side: one for each field of a sample. Fields without operations are
-// copied, or passed on.
+// Image programs side by side: one for each field of a sample. Boxes of an image whose program
+// moves pixels follow them; those of which nothing is left are removed, with their labels. Other
+// fields without operations are copied, or passed on.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "augment/box_group.h"
 #include "augment/field_program.h"
 #include "augment/op.h"
 #include "augment/resize.h"
@@ -23,6 +25,9 @@ class FieldPrograms {
   struct Scratch {
     std::vector<Picture> pictures;  // by field
     ResizeScratch resize;
+    // Boxes and their labels after the moves of their image, by field; other fields' are not used.
+    std::vector<decode::Tensor> moved;
+    ChangedBoxes boxes;
   };
 
   explicit FieldPrograms(std::vector<FieldProgram> programs);
@@ -52,6 +57,19 @@ class FieldPrograms {
                     const std::function<void()>& place) const;
 
  private:
+  // The boxes that follow the moves of the image field `image`.
+  struct Followers {
+    std::size_t image = 0;
+    std::vector<BoxGroup> groups;
+  };
+
+  // Fills scratch.moved for all followers.
+  Status move_boxes(const decode::Sample& in, const UseKey& key, Scratch& scratch) const;
+  // The tensor of a field that is not an image: as it is in the sample, or moved.
+  const decode::Tensor& tensor_of(std::size_t field, const decode::Sample& in,
+                                  const Scratch& scratch) const {
+    return follows_[field] ? scratch.moved[field] : in.tensors[field];
+  }
   Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
   Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
   Status check_ragged(std::size_t field, const decode::Tensor& tensor, std::size_t row_bytes) const;
@@ -62,6 +80,8 @@ class FieldPrograms {
                    Scratch& scratch, std::span<std::byte> row) const;
 
   std::vector<FieldProgram> programs_;
+  std::vector<Followers> followers_;
+  std::vector<bool> follows_;  // by field
   std::vector<decode::FieldType> outputs_;
 };
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "augment/box_mover.h"
 #include "augment/resize.h"
 #include "augment/view.h"
 #include "base/buffer.h"
@@ -105,6 +106,12 @@ class Op {
   virtual bool fuse_flip(std::uint8_t /*step*/, double /*probability*/) { return false; }
   // Takes over a crop that follows; leaves it if it can't. Only while compiling.
   virtual void fuse_crop(std::unique_ptr<Crop>& /*crop*/) {}
+  // Whether it moves pixels, so that boxes of the picture must follow.
+  virtual bool moves_points() const { return false; }
+  // Moves boxes as `apply` moves the pixels of a picture of size `in`, for which size_after gave no
+  // error.
+  virtual void move_boxes(const UseKey& /*key*/, const ImageSize& /*in*/,
+                          BoxMover& /*boxes*/) const {}
   // `in_row`: write new pixels to the row, because no later step moves them. The caller has called
   // size_after for this size without an error.
   virtual void apply(const Work& work, Picture& picture, bool in_row) const = 0;

@@ -100,10 +100,11 @@ class PadStep final : public SampleStep {
  private:
   void pad(const decode::Tensor& from, std::uint64_t kept, decode::Tensor& to) const {
     const std::size_t bytes_each = shm::dtype_bytes(from.dtype);
-    std::byte* at = make_room(to, from.dtype, outputs_[field_].shape);
-    if (kept > 0) std::memcpy(at, from.content().data(), kept * bytes_each);
-    for (std::uint64_t i = kept; i < length_; ++i) {
-      std::memcpy(at + i * bytes_each, value_.data(), bytes_each);
+    const std::size_t kept_bytes = kept * outputs_[field_].inner_bytes();
+    std::byte* const out = make_room(to, from.dtype, outputs_[field_].shape);
+    if (kept > 0) std::memcpy(out, from.content().data(), kept_bytes);
+    for (std::size_t at = kept_bytes; at < to.bytes.size(); at += bytes_each) {
+      std::memcpy(out + at, value_.data(), bytes_each);
     }
   }
 
@@ -128,7 +129,7 @@ Result<std::unique_ptr<SampleStep>> make_pad(const v1::Step& step, std::uint8_t,
   std::vector<decode::FieldType> outputs = inputs;
   outputs[field].ragged = false;
   outputs[field].fixed = true;
-  outputs[field].shape = {{static_cast<std::uint32_t>(settings.length())}, 1};
+  outputs[field].shape.sizes[0] = static_cast<std::uint32_t>(settings.length());
   if (!settings.lengths().empty()) {
     ECHOLINE_TRY(add_field(
         outputs, {.name = settings.lengths(), .dtype = shm::kInt64, .fixed = true, .shape = {}}));

@@ -1,6 +1,7 @@
 #include "augment/parameters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace echoline::augment {
 namespace {
@@ -33,6 +34,30 @@ Result<Filter> filter_of(const std::string& interpolation) {
   return Status(
       Code::kInvalidArgument,
       fmt::format("interpolation is \"{}\"; allowed are bilinear, bicubic", interpolation));
+}
+
+Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, const char* name,
+                       const Range& otherwise) {
+  if (values.empty()) return otherwise;
+  if (values.size() == 2 && values[0] > 0 && values[0] <= values[1] && values[1] < 1e6) {
+    return Range{values[0], values[1]};
+  }
+  return Status(Code::kInvalidArgument,
+                fmt::format("{} is [{}]; two numbers above 0 are allowed, the smaller one first",
+                            name, fmt::join(values, ", ")));
+}
+
+Result<Range> range_within(const google::protobuf::RepeatedField<double>& values, const char* name,
+                           const Range& otherwise, const Range& limits) {
+  if (values.empty()) return otherwise;
+  if (values.size() == 2 && values[0] >= limits[0] && values[0] <= values[1] &&
+      values[1] <= limits[1]) {
+    return Range{values[0], values[1]};
+  }
+  return Status(Code::kInvalidArgument,
+                fmt::format("{} is [{}]; two numbers from {} to {} are allowed, the smaller one "
+                            "first",
+                            name, fmt::join(values, ", "), limits[0], limits[1]));
 }
 
 Status check_pixels(const ImageSize& size) {

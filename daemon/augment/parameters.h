@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "augment/draws.h"
 #include "augment/resize_weights.h"
 #include "base/status.h"
 #include "decode/image_reader.h"
@@ -18,6 +19,12 @@ using decode::ImageSize;
 // `size: 224` or `size: [height, width]`, 1 to 65535 each; one number is a square.
 Result<ImageSize> size_of(const google::protobuf::RepeatedField<std::uint32_t>& sizes);
 Result<Filter> filter_of(const std::string& interpolation);
+// Two numbers above 0, the smaller one first; `otherwise` if there are none.
+Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, const char* name,
+                       const Range& otherwise);
+// The same for numbers within limits.
+Result<Range> range_within(const google::protobuf::RepeatedField<double>& values, const char* name,
+                           const Range& otherwise, const Range& limits);
 // kResourceExhausted for results of more than 100 million pixels.
 Status check_pixels(const ImageSize& size);
 

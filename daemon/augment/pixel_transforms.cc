@@ -16,6 +16,10 @@ class FlipOp final : public Op {
   FlipOp(double probability, std::uint8_t step) : probability_(probability), step_(step) {}
 
   bool keeps_place() const override { return true; }
+  bool moves_points() const override { return true; }
+  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override {
+    if (flip_drawn(key, step_, probability_)) boxes.mirror(in.width);
+  }
   void apply(const Work& work, Picture& picture, bool) const override {
     if (!flip_drawn(work.key, step_, probability_)) return;
     // Only the view changes; the next step that writes pixels mirrors them.
@@ -66,26 +70,12 @@ class ColorJitterOp final : public Op {
     // other draws.
     for (const Jitter kind : draw.order) {
       const auto index = static_cast<std::size_t>(kind);
-      if (amounts_[index] > 0) adjust(kind, draw.factors[index], picture.view(), pixels);
+      if (amounts_[index] == 0) continue;
+      adjust(kind, draw.factors[index], pixels, picture.view().size.pixels(), picture.channels());
     }
   }
 
  private:
-  static void adjust(Jitter kind, double factor, const View& view, std::uint8_t* pixels) {
-    const std::size_t count = view.size.pixels();
-    const auto share = static_cast<float>(factor);
-    switch (kind) {
-      case Jitter::kBrightness:
-        return adjust_brightness(pixels, count * view.channels, share);
-      case Jitter::kContrast:
-        return adjust_contrast(pixels, count, view.channels, share);
-      case Jitter::kSaturation:
-        return adjust_saturation(pixels, count, view.channels, share);
-      case Jitter::kHue:
-        return adjust_hue(pixels, count, view.channels, factor);
-    }
-  }
-
   const std::array<double, 4> amounts_;
   const std::uint8_t step_;
 };

@@ -1,10 +1,11 @@
-// The steps resize and random_resized_crop. They also do a horizontal flip that follows, because
-// the resize can write mirrored pixels at no extra cost. A resize does a crop that follows, too: it
-// makes only these pixels.
+// The steps resize, letterbox and random_resized_crop. They also do a horizontal flip that follows,
+// because the resize can write mirrored pixels at no extra cost. A resize does a crop that follows,
+// too: it makes only these pixels.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "augment/crop.h"
 #include "augment/parameters.h"
@@ -66,6 +67,17 @@ class Resample : public Op {
     picture.take(room, size, mirrored);
   }
 
+  bool moves_points() const override { return true; }
+  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override {
+    const Geometry geometry = geometry_of(key, in);
+    const ImageSize from{geometry.from.height, geometry.from.width};
+    const ImageSize window{geometry.window.height, geometry.window.width};
+    if (from != in) boxes.cut(geometry.from.top, geometry.from.left, from);
+    boxes.scale(from, geometry.to);
+    if (window != geometry.to) boxes.cut(geometry.window.top, geometry.window.left, window);
+    if (flip_ && flip_drawn(key, flip_->step, flip_->probability)) boxes.mirror(window.width);
+  }
+
   std::optional<Box> part(const UseKey& key, const ImageSize& in) const override {
     return pixels_of(geometry_of(key, in));
   }
@@ -119,19 +131,29 @@ class Resample : public Op {
   std::optional<FusedFlip> flip_;
 };
 
+// How the size of the result depends on the picture.
+enum class Sizing : std::uint8_t {
+  kExact,        // not at all
+  kShorterSide,  // keeps the ratio; both sides of the size are the shorter side
+  kWithin,       // keeps the ratio; the largest result that fits into the size
+};
+
 class ResizeOp final : public Resample {
  public:
-  ResizeOp(Filter filter, const ImageSize& size, bool shorter_side)
-      : Resample(filter), size_(size), shorter_side_(shorter_side) {}
+  // `longer_max`: for kShorterSide, the largest longer side; 0: any.
+  ResizeOp(Filter filter, const ImageSize& size, Sizing sizing, std::uint32_t longer_max = 0)
+      : Resample(filter), size_(size), sizing_(sizing), longer_max_(longer_max) {}
 
   std::optional<ImageSize> fixed_size() const override {
     if (crop_ != nullptr) return crop_->size();
-    return shorter_side_ ? std::nullopt : std::optional(size_);
+    return sizing_ == Sizing::kExact ? std::optional(size_) : std::nullopt;
   }
 
   // Only a crop that is within the resized picture, whatever the size of the input is.
   void fuse_crop(std::unique_ptr<Crop>& crop) override {
     if (crop_ != nullptr || flips() || !crop->stays_within()) return;
+    // The longer side's maximum can make the shorter side shorter than size_.
+    if (sizing_ == Sizing::kWithin || longer_max_ > 0) return;
     if (crop->size().height <= size_.height && crop->size().width <= size_.width) {
       crop_ = std::move(crop);
     }
@@ -141,7 +163,8 @@ class ResizeOp final : public Resample {
     const std::uint64_t shorter = std::min(in.height, in.width);
     const std::uint64_t longer = std::max(in.height, in.width);
     // A 1-pixel strip would get a longer side that does not fit 32 bits.
-    if (shorter_side_ && size_.height * longer / shorter > UINT32_MAX) {
+    if (sizing_ == Sizing::kShorterSide && longer_max_ == 0 &&
+        size_.height * longer / shorter > UINT32_MAX) {
       return Status(Code::kResourceExhausted,
                     fmt::format("the longer side of {} x {} pixels would be far too long",
                                 in.height, in.width));
@@ -163,18 +186,58 @@ class ResizeOp final : public Resample {
   }
 
   ImageSize target(const ImageSize& in) const {
-    if (!shorter_side_) return size_;
-    const std::uint32_t side = size_.height;
-    const auto scaled = [side](std::uint64_t longer, std::uint64_t shorter) {
-      return static_cast<std::uint32_t>(side * longer / shorter);  // truncated, as torchvision does
+    switch (sizing_) {
+      case Sizing::kExact:
+        return size_;
+      case Sizing::kWithin:
+        return within(in);
+      case Sizing::kShorterSide:
+        return by_shorter_side(in);
+    }
+    return size_;
+  }
+
+  // Divisions are truncated, as torchvision does.
+  ImageSize by_shorter_side(const ImageSize& in) const {
+    std::uint64_t shorter = size_.height;
+    std::uint64_t longer = shorter * std::max(in.height, in.width) / std::min(in.height, in.width);
+    if (longer_max_ > 0 && longer > longer_max_) {
+      shorter = std::max<std::uint64_t>(1, longer_max_ * shorter / longer);
+      longer = longer_max_;
+    }
+    const auto high = static_cast<std::uint32_t>(in.width <= in.height ? longer : shorter);
+    const auto wide = static_cast<std::uint32_t>(in.width <= in.height ? shorter : longer);
+    return {high, wide};
+  }
+
+  ImageSize within(const ImageSize& in) const {
+    const double ratio = std::min(static_cast<double>(size_.height) / in.height,
+                                  static_cast<double>(size_.width) / in.width);
+    const auto scaled = [ratio](std::uint32_t side, std::uint32_t most) {
+      const double rounded = std::nearbyint(side * ratio);
+      return static_cast<std::uint32_t>(std::clamp(rounded, 1.0, static_cast<double>(most)));
     };
-    if (in.width <= in.height) return {scaled(in.height, in.width), side};
-    return {side, scaled(in.width, in.height)};
+    return {scaled(in.height, size_.height), scaled(in.width, size_.width)};
   }
 
   const ImageSize size_;
-  const bool shorter_side_;     // then both sides of size_ are the shorter side
+  const Sizing sizing_;
+  const std::uint32_t longer_max_;
   std::unique_ptr<Crop> crop_;  // of the resized picture
+};
+
+// Fills a picture that is at most as large up to a size, evenly on both sides.
+class PadOp final : public Crop {
+ public:
+  using Crop::Crop;
+
+  Result<ImageSize> size_after(const ImageSize&) const override { return size(); }
+  // No resize may take it over: its results can be smaller.
+  bool stays_within() const override { return false; }
+  Corner corner(const UseKey&, const ImageSize& in) const override {
+    return {-std::int64_t{(size().height - in.height) / 2},
+            -std::int64_t{(size().width - in.width) / 2}};
+  }
 };
 
 class RandomResizedCropOp final : public Resample {
@@ -198,23 +261,31 @@ class RandomResizedCropOp final : public Resample {
   const std::uint8_t step_;
 };
 
-Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, const char* name,
-                       const Range& otherwise) {
-  if (values.empty()) return otherwise;
-  if (values.size() == 2 && values[0] > 0 && values[0] <= values[1] && values[1] < 1e6) {
-    return Range{values[0], values[1]};
-  }
-  return Status(Code::kInvalidArgument,
-                fmt::format("{} is [{}]; two numbers above 0 are allowed, the smaller one first",
-                            name, fmt::join(values, ", ")));
-}
-
 Status compile_resize(const v1::Step& step, std::uint8_t, FieldProgram& program) {
   const v1::Resize& settings = step.resize();
   ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
   ECHOLINE_ASSIGN(const Filter filter, filter_of(settings.interpolation()));
-  const bool shorter_side = settings.size_size() == 1;
-  return program.append(std::make_unique<ResizeOp>(filter, size, shorter_side));
+  const bool one_number = settings.size_size() == 1;
+  if (settings.has_max_size() && (!one_number || settings.max_size() <= size.height)) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("max_size is {}; it is for one number as size, and more than that",
+                              settings.max_size()));
+  }
+  const Sizing sizing = one_number ? Sizing::kShorterSide : Sizing::kExact;
+  return program.append(std::make_unique<ResizeOp>(filter, size, sizing, settings.max_size()));
+}
+
+Status compile_letterbox(const v1::Step& step, std::uint8_t, FieldProgram& program) {
+  const v1::Letterbox& settings = step.letterbox();
+  ECHOLINE_ASSIGN(const ImageSize size, size_of(settings.size()));
+  ECHOLINE_ASSIGN(const Filter filter, filter_of(settings.interpolation()));
+  if (settings.fill() > 255) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("fill is {}; 0 to 255 is allowed", settings.fill()));
+  }
+  ECHOLINE_TRY(program.append(std::make_unique<ResizeOp>(filter, size, Sizing::kWithin)));
+  return program.append_crop(
+      std::make_unique<PadOp>(size, static_cast<std::uint8_t>(settings.fill())));
 }
 
 Status compile_random_resized_crop(const v1::Step& step, std::uint8_t number,
@@ -230,6 +301,7 @@ Status compile_random_resized_crop(const v1::Step& step, std::uint8_t number,
 }  // namespace
 
 const Transform kResize{v1::Step::kResize, compile_resize};
+const Transform kLetterbox{v1::Step::kLetterbox, compile_letterbox};
 const Transform kRandomResizedCrop{v1::Step::kRandomResizedCrop, compile_random_resized_crop};
 
 }  // namespace echoline::augment

@@ -1,12 +1,17 @@
 // A step that reads and writes whole samples: several fields, of any element type and shape.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
+
+namespace echoline::user_code {
+class Workers;
+}
 
 namespace echoline::augment {
 
@@ -16,12 +21,17 @@ class SampleStep {
   // The state of one thread, reused from sample to sample.
   struct Scratch {
     virtual ~Scratch() = default;
+    // A step that waits for something ends with kCancelled soon after this became true; may be
+    // null.
+    const std::atomic<bool>* stopping = nullptr;
   };
 
   virtual ~SampleStep() = default;
   // The fields of the samples after the step, in the order of their tensors. A field without a
   // fixed shape gets one from a later step or from the first records, unless it is ragged.
   virtual const std::vector<decode::FieldType>& outputs() const = 0;
+  // The processes that run the user's code; null for all other steps.
+  virtual const user_code::Workers* workers() const { return nullptr; }
   // Null if the step needs none.
   virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
   // Fills `out`, one tensor for each output, from `in`. A tensor of `out` may borrow from `in`,

@@ -4,8 +4,26 @@ namespace echoline::augment {
 namespace {
 
 constexpr const Transform* kTransforms[] = {
-    &kCenterCrop,  &kRandomCrop, &kResize, &kRandomResizedCrop, &kHorizontalFlip, &kCutout,
-    &kColorJitter, &kNormalize,  &kPad,
+    &kCenterCrop,
+    &kRandomCrop,
+    &kResize,
+    &kRandomResizedCrop,
+    &kHorizontalFlip,
+    &kCutout,
+    &kColorJitter,
+    &kNormalize,
+    &kPad,
+    &kLetterbox,
+    &kPhotometricDistort,
+    &kRandomIouCrop,
+    &kSanitizeBoxes,
+    &kAudioCrop,
+    &kAudioGain,
+    &kAudioNoise,
+    &kLogMel,
+    &kMfcc,
+    &kSpecAugment,
+    &kPython,
 };
 
 }  // namespace

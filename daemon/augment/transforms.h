@@ -39,5 +39,16 @@ extern const Transform kCutout;
 extern const Transform kColorJitter;
 extern const Transform kNormalize;
 extern const Transform kPad;
+extern const Transform kLetterbox;
+extern const Transform kPhotometricDistort;
+extern const Transform kRandomIouCrop;
+extern const Transform kSanitizeBoxes;
+extern const Transform kAudioCrop;
+extern const Transform kAudioGain;
+extern const Transform kAudioNoise;
+extern const Transform kLogMel;
+extern const Transform kMfcc;
+extern const Transform kSpecAugment;
+extern const Transform kPython;
 
 }  // namespace echoline::augment

@@ -4,8 +4,17 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/step_times.h"
+#include "record/core/fields.h"
 
 namespace echoline::batch {
+namespace {
+
+// Steps that no configuration names.
+const std::string kKeepStep = "keep";    // for later uses
+const std::string kReuseStep = "reuse";  // of a finished row
+
+}  // namespace
 
 Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
                    std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point)
@@ -32,11 +41,22 @@ std::uint64_t Preparer::image_fields() const {
       std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
 }
 
+Status Preparer::cut(std::uint64_t record, std::span<const std::byte> bytes,
+                     WorkerScratch& scratch) const {
+  ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
+  if (decoder_->reads_origin()) {
+    const record::Index& index = data_set_.index();
+    record::add_origin(index.key(record), index.shard(index.extent(record).shard).object.url,
+                       scratch.fields);
+  }
+  scratch.decode_scratch->record = record;
+  return {};
+}
+
 Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
                         WorkerScratch& scratch) const {
   // The fields refer to `bytes`, which the caller keeps until the sample is decoded.
-  ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
-  scratch.decode_scratch->record = record;
+  ECHOLINE_TRY(cut(record, bytes, scratch));
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
@@ -79,11 +99,31 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   return {};
 }
 
+Status Preparer::decode_whole(const echo::Item& item, WorkerScratch& scratch) const {
+  return find_or_decode(item, {}, true, scratch);
+}
+
+Status Preparer::open_prepared(const echo::Item& item, WorkerScratch& scratch) const {
+  prepare::Content& content = scratch.prepared;
+  ECHOLINE_TRY(prepare::open_frame(item.encoded(), {item.record, 0}, decoder_->fields(), content));
+  // The server's verdict is judged as one of this host's decoder.
+  if (!content.bad.ok()) return content.bad;
+  std::swap(scratch.sample.tensors, content.sample.tensors);
+  return {};
+}
+
 Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
                                 WorkerScratch& scratch) const {
   // For a sample in the cache the fetcher delivers no bytes (CacheRouter::serve). The cache never
   // evicts, so the sample is still there.
   if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
+  if (item.is_prepared()) {
+    ECHOLINE_TRY(open_prepared(item, scratch));
+    if (samples_ != nullptr && samples_->wants(item.record)) {
+      samples_->offer(item.record, scratch.sample, 0);
+    }
+    return {};
+  }
   // A sample for the cache is decoded whole, too.
   if (whole || (samples_ != nullptr && samples_->wants(item.record))) {
     const std::uint64_t begin_ns = monotonic_ns();
@@ -97,8 +137,7 @@ Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, boo
   const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
     return chain_->part_of(field, size, drawn);
   };
-  ECHOLINE_TRY(data_set_.cut(item.record, item.encoded(), scratch.fields));
-  scratch.decode_scratch->record = item.record;
+  ECHOLINE_TRY(cut(item.record, item.encoded(), scratch));
   return decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample);
 }
 
@@ -118,6 +157,7 @@ Status Preparer::run_chain(const decode::Sample& sample, const UseKey& drawn,
 }
 
 void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& target) const {
+  enter_step(kKeepStep);
   // Takes the decoded pictures out of the scratch. If there is no room, the item keeps its bytes.
   if (echo_point_ == plan::EchoPoint::kSample) {
     item.keep_sample(sample);
@@ -133,6 +173,7 @@ void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& t
 }
 
 void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
+  enter_step(kReuseStep);
   // For fixed fields nobody reads the length.
   std::copy(item.row_lengths().begin(), item.row_lengths().end(), target.ragged_bytes.begin());
   if (target.place) target.place();

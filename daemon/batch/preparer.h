@@ -11,10 +11,12 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "batch/sample_cache.h"
+#include "batch/step_sampler.h"
 #include "decode/decoder.h"
 #include "echo/item.h"
 #include "echoline/shm/sample_random.h"
 #include "plan/plan.h"
+#include "prepare/frame.h"
 #include "record/core/data_set.h"
 
 namespace echoline::batch {
@@ -34,10 +36,12 @@ struct RowTarget {
 struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
+  prepare::Content prepared;
   std::unique_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
   std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
   std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
+  StepSampler sampler;
 };
 
 // Compiled once per stream; any thread may prepare with its own WorkerScratch.
@@ -48,9 +52,11 @@ class Preparer {
 
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
+  // What decode makes, in the order of the tensors.
+  const std::vector<decode::FieldType>& decoded_types() const { return decoder_->fields(); }
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
-  bool copies_only() const { return !decoder_->has_pictures() && !chain_->changes_values(); }
+  bool copies_only() const { return !decoder_->has_media() && !chain_->changes_values(); }
   // Fields of the decode step that are pictures.
   std::uint64_t image_fields() const;
   // Sets the types of the rows. Once, before the first prepare.
@@ -75,6 +81,11 @@ class Preparer {
   };
   Result<Tried> try_steps(WorkerScratch& scratch) const;
 
+  // Fills `scratch.sample` with the whole decoded sample of an item that has its encoded bytes,
+  // from the sample cache if it is there: for another host.
+  Status decode_whole(const echo::Item& item, WorkerScratch& scratch) const
+      ECHOLINE_REQUIRES(item.mutex);
+
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the
   // record is bad. `used_again`: more uses are planned, so the item keeps the form that they can
@@ -87,12 +98,17 @@ class Preparer {
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
+  // Cuts a record into `scratch.fields`, which refer to `bytes`.
+  Status cut(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& scratch) const;
   // The key of the use's draws.
   UseKey drawn_key(const UseKey& key) const;
   // Fills scratch.sample from the sample cache, or by decoding. `whole`: the item keeps the sample
   // for other uses, which need other parts of its pictures.
   Status find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
                         WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  // Fills scratch.sample from the frame that a preparation server has sent.
+  Status open_prepared(const echo::Item& item, WorkerScratch& scratch) const
+      ECHOLINE_REQUIRES(item.mutex);
   // Runs the augmentations and writes the row.
   Status run_chain(const decode::Sample& sample, const UseKey& drawn, WorkerScratch& scratch,
                    const RowTarget& target) const;

@@ -42,7 +42,8 @@ Status build_index(const IndexOptions& options);
 Status list_streams(const DaemonOptions& daemon, bool json);
 // For shell completion: empty if no daemon answers quickly.
 std::vector<std::string> stream_names(const std::string& runtime_dir);
-Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json);
+// `stall`: only what delays its trainers now.
+Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool stall, bool json);
 
 struct TopOptions {
   std::string stream;  // "": all as text, or the first one live
@@ -53,6 +54,15 @@ struct TopOptions {
 // Live if stdout is a terminal with control sequences and there is no count; else text or JSON,
 // once per interval.
 Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
+
+struct AnalyzeOptions {
+  std::string duration = "10s";
+  std::vector<std::string> what_if;  // as analyze/what_if.h has it
+  bool json = false;
+};
+// Prints what limits a stream, and what other settings would give.
+Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
+                      const AnalyzeOptions& options);
 
 struct StepOptions {
   std::optional<std::uint64_t> step;

@@ -10,6 +10,7 @@
 #include "augment/row_shapes.h"
 #include "config/pipeline.h"
 #include "decode/decoder.h"
+#include "record/core/fields.h"
 #include "record/index/compression.h"
 #include "record/index/listing.h"
 #include "record/tar/tar_scan.h"
@@ -63,6 +64,7 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
     if (record::has_tar_links(bytes)) continue;  // the files may be anywhere in the shard
     last = record::cut_tar_record(
         {.key = records.key(i), .offset = records.offset[i], .own = bytes}, fields);
+    record::add_origin(records.key(i), shard.url, fields);
     if (last.ok()) last = decoder->decode(fields, *scratch, sample);
     if (last.ok()) {
       const auto types = chain->outputs_for(sample);

@@ -20,6 +20,14 @@ void resolve(std::string& address, const std::filesystem::path& folder) {
 
 void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder) {
   for (v1::Step& step : *stream.mutable_pipeline()) {
+    if (step.has_prepare()) {
+      v1::Prepare& prepare = *step.mutable_prepare();
+      for (std::string* file :
+           {prepare.mutable_certificate(), prepare.mutable_key(), prepare.mutable_server_ca()}) {
+        resolve(*file, folder);
+      }
+    }
+    if (step.has_python()) resolve(*step.mutable_python()->mutable_file(), folder);
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
     for (std::string& url : *read.mutable_url()) resolve(url, folder);

@@ -1,12 +1,16 @@
 #include "cli/stream_check.h"
 
+#include <fmt/core.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/pluralize.h"
 #include "cli/first_record.h"
+#include "cli/repeat_check.h"
 #include "config/pipeline.h"
 #include "engine/open/open_stream.h"
 #include "record/core/local_file.h"
@@ -18,6 +22,7 @@
 #include "ring/ring.h"
 #include "source/core/source.h"
 #include "source/open/open_source.h"
+#include "user_code/workers.h"
 
 namespace echoline::cli {
 namespace {
@@ -85,7 +90,12 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   checked.memory.window = core.window_floor_bytes;
   checked.memory.decoded = core.window_wish_bytes;
   checked.memory.cache = opened.cache.bytes();
-  return Status();
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    const user_code::Function& function = workers->function();
+    checked.code.push_back(fmt::format("{} of {}, in {} ({})", function.name, function.file,
+                                       pluralize(function.workers, "worker"), workers->versions()));
+  }
+  return checked.code.empty() ? Status() : check_repeatable(stream, core);
 }
 
 // The `read` step with only the addresses that are checked.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
@@ -24,6 +26,7 @@ struct Checked {
   bool indexed = false;  // the index exists, so the other values are known
   std::uint64_t records = 0, rows = 0, batches = 0;
   Memory memory;
+  std::vector<std::string> code;  // the users' functions that its steps call, one line each
 };
 
 // Opens the storage, lists it (only the first addresses of a store without an index), and decodes a

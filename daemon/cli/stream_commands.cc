@@ -33,12 +33,21 @@ std::vector<std::string> stream_names(const std::string& runtime_dir) {
   return names;
 }
 
-Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool json) {
+namespace {
+
+std::string shown(const v1::StreamStatus& stream, bool stall, bool json) {
+  if (stall) return json ? stall_json(stream) : stall_text(stream);
+  return json ? stream_json(stream) : stream_text(stream);
+}
+
+}  // namespace
+
+Status show_stream(const DaemonOptions& daemon, const std::string& stream, bool stall, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   std::vector<std::string> known;
   for (const v1::StreamStatus& one : streams) {
     if (one.name() == stream) {
-      fmt::print("{}", json ? stream_json(one) : stream_text(one));
+      fmt::print("{}", shown(one, stall, json));
       return Status();
     }
     known.push_back(one.name());

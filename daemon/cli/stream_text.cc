@@ -195,6 +195,48 @@ std::string stream_text(const v1::StreamStatus& stream) {
   return text + counts_text(stream) + stages_text(stream) + consumers_text(stream);
 }
 
+std::string stall_text(const v1::StreamStatus& stream) {
+  std::string text;
+  for (const std::string& line : stream.stall().lines()) text += line + "\n";
+  return text;
+}
+
+std::string stall_json(const v1::StreamStatus& stream) {
+  const v1::StallReport& report = stream.stall();
+  Json json = {{"waiting", report.waiting()},
+               {"in_flight", report.in_flight()},
+               {"records_awaited", report.records_awaited()},
+               {"store_pause", report.store_pause()},
+               {"workers_busy", report.workers_busy()},
+               {"chunks_queued", report.chunks_queued()},
+               {"waits", Json::array()},
+               {"reads", Json::array()},
+               {"holders", Json::array()}};
+  for (const v1::StallWait& one : report.waits()) {
+    json["waits"].push_back({{"job", one.job()},
+                             {"rank", one.rank()},
+                             {"pid", one.pid()},
+                             {"limit", one.limit()},
+                             {"seconds", one.seconds()}});
+  }
+  for (const v1::StallRead& one : report.reads()) {
+    json["reads"].push_back({{"address", one.address()},
+                             {"offset", one.offset()},
+                             {"bytes", one.bytes()},
+                             {"records", one.records()},
+                             {"seconds", one.seconds()}});
+  }
+  for (const v1::StallHolder& one : report.holders()) {
+    json["holders"].push_back({{"job", one.job()},
+                               {"rank", one.rank()},
+                               {"pid", one.pid()},
+                               {"awaited", one.awaited()},
+                               {"slots", one.slots()},
+                               {"seconds", one.seconds()}});
+  }
+  return json.dump() + "\n";
+}
+
 std::string stream_json(const v1::StreamStatus& stream) { return to_json(stream).dump() + "\n"; }
 
 Status unknown_stream(const std::string& name, const std::vector<std::string>& known) {

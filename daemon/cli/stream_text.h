@@ -13,6 +13,9 @@ std::string streams_table(const std::vector<v1::StreamStatus>& streams);
 std::string streams_json(const std::vector<v1::StreamStatus>& streams);
 std::string stream_text(const v1::StreamStatus& stream);
 std::string stream_json(const v1::StreamStatus& stream);
+// What delays its trainers now.
+std::string stall_text(const v1::StreamStatus& stream);
+std::string stall_json(const v1::StreamStatus& stream);
 
 // The error for an unknown name; it lists `known`.
 Status unknown_stream(const std::string& name, const std::vector<std::string>& known);

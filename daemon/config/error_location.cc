@@ -94,4 +94,11 @@ std::string error_location(const v1::ControlAccess& control, const SourceLocatio
   return named.where().empty() ? locations.where(control, 0) : named.where();
 }
 
+std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
+                           std::string_view text) {
+  FirstNamed named(locations, text);
+  named.consider_keys("daemon.serve", serve);
+  return named.where().empty() ? locations.where(serve, 0) : named.where();
+}
+
 }  // namespace echoline::config

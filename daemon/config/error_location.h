@@ -15,8 +15,10 @@ namespace echoline::config {
 std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
                            std::string_view text);
 
-// The same for the keys of `daemon.control`, else the location of `daemon.control`.
+// The same for the keys of `daemon.control` or `daemon.serve`, else the location of that block.
 std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
+                           std::string_view text);
+std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
                            std::string_view text);
 
 }  // namespace echoline::config

@@ -17,6 +17,7 @@
 #include "config/maps.h"
 #include "config/override.h"
 #include "config/paths.h"
+#include "config/preparation.h"
 #include "config/reader.h"
 #include "config/source_locations.h"
 #include "config/structure.h"
@@ -95,6 +96,7 @@ Result<LocatedConfig> parse_located(std::string_view text, const std::string& na
   ECHOLINE_TRY(check_metrics_address(config.daemon(), locations));
   ECHOLINE_TRY(check_control(config.daemon().control(), locations));
   ECHOLINE_TRY(check_streams(config, locations));
+  ECHOLINE_TRY(check_serve(config, locations));
   // Last: the defaults depend on the environment, and no check needs them.
   fill_folders(*config.mutable_daemon());
   return located;

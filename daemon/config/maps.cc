@@ -21,7 +21,8 @@ std::map<std::string, Message*> sorted(Map& values) {
 
 std::map<std::string, Message*> sorted_values(Message& message) {
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return sorted(*config->mutable_streams());
-  // The schema's second map.
+  if (auto* python = dynamic_cast<v1::Python*>(&message)) return sorted(*python->mutable_out());
+  // The schema's last map.
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);
   return sorted(*decode->mutable_fields());
@@ -32,6 +33,7 @@ std::map<std::string, Message*> sorted_values(Message& message) {
 Message& map_value(Message& message, const std::string& key) {
   // operator[] creates the value; its address stays the same.
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return (*config->mutable_streams())[key];
+  if (auto* python = dynamic_cast<v1::Python*>(&message)) return (*python->mutable_out())[key];
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);
   return (*decode->mutable_fields())[key];

@@ -1,4 +1,4 @@
-// Access to the two map fields of the schema through their typed interface. Reflection sees a map
+// Access to the three map fields of the schema through their typed interface. Reflection sees a map
 // as a list of copies, so the addresses of its values are not stable (source_locations.h needs
 // them).
 #pragma once
@@ -13,7 +13,7 @@
 namespace echoline::config {
 
 // The value with this key in the message's map field, created if missing. The message must be a
-// Config (streams) or a Decode (fields).
+// Config (streams), a Decode (fields) or a Python (out).
 google::protobuf::Message& map_value(google::protobuf::Message& message, const std::string& key);
 
 // Visits the values in the order of their keys; stops at the first error.

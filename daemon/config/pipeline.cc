@@ -68,6 +68,30 @@ bool caches_decoded(const v1::Stream& stream) {
   return false;
 }
 
+bool caches_before_prepare(const v1::Stream& stream) {
+  bool cached = false;
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.has_prepare()) return cached;
+    cached = cached || step.has_cache();
+  }
+  return false;
+}
+
+v1::Stream with_own_cache(const v1::Stream& stream, bool serves) {
+  if (prepare_step(stream) == nullptr || caches_before_prepare(stream) == serves) return stream;
+  v1::Stream own = stream;
+  own.clear_pipeline();
+  for (const v1::Step& step : stream.pipeline()) {
+    if (!step.has_cache()) *own.add_pipeline() = step;
+  }
+  return own;
+}
+
+const v1::Prepare* prepare_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kPrepare);
+  return step == nullptr ? nullptr : &step->prepare();
+}
+
 const v1::Shuffle* shuffle_step(const v1::Stream& stream) {
   const v1::Step* step = find_step(stream, v1::Step::kShuffle);
   return step == nullptr ? nullptr : &step->shuffle();
@@ -138,6 +162,7 @@ bool is_augmentation(v1::Step::StepCase step) {
     case v1::Step::kEcho:
     case v1::Step::kBatch:
     case v1::Step::kPublish:
+    case v1::Step::kPrepare:
     case v1::Step::STEP_NOT_SET:
       return false;
     default:

@@ -20,6 +20,12 @@ const v1::Publish& publish_step(const v1::Stream& stream);
 const v1::Cache* cache_step(const v1::Stream& stream);
 // Whether the cache step comes after decode and stores decoded samples.
 bool caches_decoded(const v1::Stream& stream);
+// Whether preparation servers have the cache: its step comes before `prepare`.
+bool caches_before_prepare(const v1::Stream& stream);
+// The definition without a cache that is on the other side of `prepare`: of a preparation server,
+// or of its hosts.
+v1::Stream with_own_cache(const v1::Stream& stream, bool serves);
+const v1::Prepare* prepare_step(const v1::Stream& stream);
 const v1::Shuffle* shuffle_step(const v1::Stream& stream);
 const v1::Echo* echo_step(const v1::Stream& stream);
 

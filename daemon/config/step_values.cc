@@ -98,8 +98,33 @@ int image_channels(const v1::DecodeField& field) {
   if (field.as() == "gray") return 1;
   if (field.as() != "uint8" || field.shape_size() != 3) return 0;
   // The last dimension has the channels.
+  if (field.ragged()) return 0;
   const auto channels = static_cast<int>(field.shape(2));
   return channels == 1 || channels == 3 ? channels : 0;
+}
+
+// The settings that only boxes, labels and flags have.
+Status check_annotations(const v1::DecodeField& field, const SourceLocations& locations) {
+  const std::string& as = field.as();
+  const bool annotations =
+      as.starts_with("voc_") || as.starts_with("coco_") || as.starts_with("yolo_");
+  const bool labels = annotations && as.ends_with("_labels");
+  if (field.classes_size() > 0 && !labels) {
+    return locations.error(field, "classes", "is for labels, as: voc_labels and such");
+  }
+  if (as == "voc_labels" && field.classes_size() == 0) {
+    return locations.error(field, "classes",
+                           "missing; the names of the classes in the order of their numbers, as "
+                           "'classes: [cat, dog]'");
+  }
+  if (field.max_objects() != 0 && !annotations) {
+    return locations.error(field, "max_objects",
+                           "is for fields made of annotations, not for " + as);
+  }
+  if (!field.of().empty() && !annotations && !field.ragged()) {
+    return locations.error(field, "of", "is for boxes, labels, and arrays with 'ragged: true'");
+  }
+  return Status();
 }
 
 Status check_field(const std::string& name, const v1::DecodeField& field,
@@ -108,8 +133,8 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
     return key_error(locations.where(field, 0), name,
                      "is no name; allowed: letters, digits and '_', no digit first, at most 63");
   }
-  const bool ragged = field.as() == "text" || field.as() == "bytes";
-  if (ragged && field.shape_size() > 0) {
+  const bool text = field.as() == "text" || field.as() == "bytes";
+  if (text && field.shape_size() > 0) {
     return locations.error(field, "shape", "'" + field.as() + "' has no shape; leave it out");
   }
   // Height and width; the channels follow from rgb or gray.
@@ -121,7 +146,12 @@ Status check_field(const std::string& name, const v1::DecodeField& field,
     return locations.error(field, "fast",
                            "is for images, as: rgb or gray, and not for '" + field.as() + "'");
   }
-  if (!ragged && field.has_max_bytes() &&
+  ECHOLINE_TRY(check_annotations(field, locations));
+  if (field.ragged() && (text || decoded_image || field.shape_size() == 0)) {
+    return locations.error(
+        field, "ragged", "is for arrays of numbers with a shape, whose first size is the largest");
+  }
+  if (!text && field.has_max_bytes() &&
       // Only if it was written: complete() fills in the default for every field.
       locations.find(field, v1::DecodeField::kMaxBytesFieldNumber)) {
     return locations.error(
@@ -218,6 +248,11 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   }
   if (read.has_tokens() && read.format() != "tokens") {
     return locations.error(read, "tokens", "is for format tokens; the format is " + read.format());
+  }
+  if (read.has_split() && read.split().from() >= read.split().to()) {
+    return locations.error(read.split(), "to",
+                           fmt::format("{} is not more than from, {}; the part would be empty",
+                                       read.split().to(), read.split().from()));
   }
   if (read.has_parquet() && read.format() != "parquet" && read.format() != "auto") {
     return locations.error(read, "parquet",

@@ -6,6 +6,7 @@
 
 #include "config/complete.h"
 #include "config/pipeline.h"
+#include "config/preparation.h"
 #include "config/step_values.h"
 
 namespace echoline::config {
@@ -25,17 +26,21 @@ constexpr int kAugmentRank = 4;
 // Steps without a rank.
 constexpr int kEchoRank = -1;
 constexpr int kCacheRank = -2;
+constexpr int kPrepareRank = -3;
+constexpr int kDecodeRank = 3;
 
 StepOrder order_of(StepCase step) {
   switch (step) {
     case v1::Step::kRead:
       return {0, true, "first"};
     case v1::Step::kCache:
-      return {kCacheRank, true, "directly after 'read' or directly after 'decode'"};
+      return {kCacheRank, true, "directly after 'read', 'decode' or 'prepare'"};
+    case v1::Step::kPrepare:
+      return {kPrepareRank, true, "after 'decode', before 'echo' and the augmentations"};
     case v1::Step::kShuffle:
       return {kShuffleRank, true, "between 'read' and 'decode', before any 'echo'"};
     case v1::Step::kDecode:
-      return {3, true, "between 'read' and 'batch', before the augmentations"};
+      return {kDecodeRank, true, "between 'read' and 'batch', before the augmentations"};
     case v1::Step::kEcho:
       return {kEchoRank, true, "between 'read' and 'publish', after any 'shuffle'"};
     case v1::Step::kBatch:
@@ -86,9 +91,10 @@ class OrderCheck {
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "is the first step; a pipeline begins with 'read'");
     }
-    const Status status = kind == v1::Step::kEcho    ? pass_echo(step)
-                          : kind == v1::Step::kCache ? pass_cache(step)
-                                                     : pass_ranked(step, order);
+    const Status status = kind == v1::Step::kEcho      ? pass_echo(step)
+                          : kind == v1::Step::kCache   ? pass_cache(step)
+                          : kind == v1::Step::kPrepare ? pass_prepare(step)
+                                                       : pass_ranked(step, order);
     // Also after an error, which ends the check anyway.
     before_ = &step;
     return status;
@@ -105,7 +111,14 @@ class OrderCheck {
   Status pass_cache(const v1::Step& step) {
     // Its place depends on the step before, not on a rank.
     const StepCase before = before_->step_case();
-    return before == v1::Step::kRead || before == v1::Step::kDecode ? Status() : misplaced(step);
+    const bool fits =
+        before == v1::Step::kRead || before == v1::Step::kDecode || before == v1::Step::kPrepare;
+    return fits ? Status() : misplaced(step);
+  }
+
+  Status pass_prepare(const v1::Step& step) {
+    // Uses are made where the trainers are: an echo before it would send each use.
+    return rank_ == kDecodeRank && echo_rank_ < 0 ? Status() : misplaced(step);
   }
 
   Status pass_ranked(const v1::Step& step, const StepOrder& order) {
@@ -126,7 +139,7 @@ class OrderCheck {
   const v1::Step* before_ = nullptr;  // the previous step
   int rank_ = 0;                      // reached so far
   int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
-  std::array<int, 64> seen_{};        // counts by kind
+  std::array<int, 128> seen_{};       // counts by kind
 };
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
@@ -181,6 +194,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   ECHOLINE_TRY(check_cache(stream, locations));
   ECHOLINE_TRY(check_augmentations(stream, locations));
   ECHOLINE_TRY(check_echo(stream, locations));
+  ECHOLINE_TRY(check_prepare(stream, locations));
   ECHOLINE_TRY(check_lanes(stream, locations));
   return check_lag(stream, locations);
 }

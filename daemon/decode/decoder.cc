@@ -2,17 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "base/step_times.h"
 #include "decode/field_kinds.h"
 #include "echoline/v1/config.pb.h"
+#include "record/core/fields.h"
 
 namespace echoline::decode {
 namespace {
 
 Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }
+
+// max_seconds has a default, which every entry gets.
+bool has_audio_setting(const v1::DecodeField& entry) {
+  return entry.rate() != 0 || entry.resample() || entry.has_channel();
+}
 
 FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.key().empty()) return refused("key is missing: the extension of the record's file");
@@ -23,6 +31,9 @@ FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.fast() && (kind == nullptr || !kind->image)) {
     return refused("fast is for images, as: rgb or gray");
   }
+  if (has_audio_setting(entry) && (kind == nullptr || !kind->audio)) {
+    return refused("rate, resample and channel are for audio, as: audio");
+  }
   if (kind == nullptr) {
     return refused(fmt::format("as is \"{}\"; allowed are {}", entry.as(), field_kind_names()));
   }
@@ -31,22 +42,31 @@ FieldResult make_field(const v1::DecodeField& entry) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures)
-    : entries_(std::move(entries)), types_(std::move(types)), has_pictures_(has_pictures) {}
+Decoder::Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+                 bool has_media)
+    : entries_(std::move(entries)),
+      types_(std::move(types)),
+      relations_(std::move(relations)),
+      has_media_(has_media),
+      reads_origin_(std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+        return entry.key == record::kKeyField || entry.key == record::kUrlField;
+      })) {}
 
 template <typename Read>
 Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
                             const Read& read) const {
   out.tensors.resize(entries_.size());
+  scratch.annotations.forget();
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
+    enter_step(entries_[i].step);
     out.tensors[i].borrowed.reset();  // of the last record
     scratch.shared.jpegs.file = scratch.record * entries_.size() + i;
     Status status = read(i, *file, out.tensors[i]);
     if (!status.ok()) return std::move(status).with_context(entries_[i].context);
   }
-  return {};
+  return relations_.apply(types_, out);
 }
 
 Status Decoder::decode(const record::Fields& record, Scratch& scratch, Sample& out) const {
@@ -82,17 +102,25 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
   for (const auto& [name, entry] : step.fields()) sorted.emplace(name, &entry);
   std::vector<Entry> entries;
   std::vector<FieldType> types;
-  bool has_pictures = false;
+  std::vector<RelatedField> related;
+  bool has_media = false;
   for (const auto& [name, entry] : sorted) {
     FieldResult field = make_field(*entry);
     if (!field.ok()) return field.status().with_context(fmt::format("decode: field {}", name));
-    has_pictures |= find_field_kind(entry->as())->image;  // make_field found it, too
+    const FieldKind& kind = *find_field_kind(entry->as());  // make_field found it, too
+    has_media |= kind.image || kind.audio;
     types.push_back(field.value()->type());
     types.back().name = name;
-    entries.push_back(
-        {entry->key(), fmt::format("field {} ({})", name, entry->key()), std::move(field).value()});
+    related.push_back({std::string(name), entry->key(), entry->of(), field.value().get()});
+    entries.push_back({.key = entry->key(),
+                       .context = fmt::format("field {} ({})", name, entry->key()),
+                       .field = std::move(field).value(),
+                       .step = fmt::format("decode {}", name)});
   }
-  return std::unique_ptr<Decoder>(new Decoder(std::move(entries), std::move(types), has_pictures));
+  auto relations = Relations::find(related, types);
+  if (!relations.ok()) return relations.status().with_context("decode");
+  return std::unique_ptr<Decoder>(
+      new Decoder(std::move(entries), std::move(types), std::move(relations).value(), has_media));
 }
 
 }  // namespace echoline::decode

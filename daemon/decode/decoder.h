@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "decode/field.h"
 #include "decode/image_formats.h"
+#include "decode/relations.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
 #include "record/core/data_set.h"
@@ -30,8 +31,10 @@ class Decoder {
 
   // In the order of their names.
   const std::vector<FieldType>& fields() const { return types_; }
-  // Whether a field is a picture file: all others take hardly more time than a copy.
-  bool has_pictures() const { return has_pictures_; }
+  // Whether a field is made from the record's key or address (record::add_origin).
+  bool reads_origin() const { return reads_origin_; }
+  // Whether a field is a picture or audio file: all others take hardly more time than a copy.
+  bool has_media() const { return has_media_; }
   // The decoder must outlive it.
   std::unique_ptr<Scratch> make_scratch() const {
     return std::make_unique<Scratch>(ImageShared(counts_.get(), indexes_));
@@ -57,9 +60,11 @@ class Decoder {
     std::string key;      // the extension of the record's file
     std::string context;  // the beginning of its error messages
     std::unique_ptr<Field> field;
+    std::string step;  // for times
   };
 
-  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, bool has_pictures);
+  Decoder(std::vector<Entry> entries, std::vector<FieldType> types, Relations relations,
+          bool has_media);
   // Decodes each field by `read`(index, file, tensor).
   template <typename Read>
   Status decode_with(const record::Fields& record, Scratch& scratch, Sample& out,
@@ -68,7 +73,9 @@ class Decoder {
 
   const std::vector<Entry> entries_;
   const std::vector<FieldType> types_;
-  const bool has_pictures_;
+  const Relations relations_;
+  const bool has_media_;
+  const bool reads_origin_;
   const std::unique_ptr<ImageCounts> counts_ = std::make_unique<ImageCounts>();
   seek::Indexes* indexes_ = nullptr;
 };

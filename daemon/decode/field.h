@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "decode/annotations.h"
 #include "decode/sample.h"
 #include "decode/scratch.h"
 
@@ -39,6 +40,10 @@ class Field {
                            Scratch& scratch, Tensor& out) const {
     return read(bytes, scratch, out);
   }
+  // What reads the file, if this field is made of annotations; else null.
+  virtual ReadAnnotations annotations() const { return nullptr; }
+  // Of boxes: converts what `read` made to pixels of the picture that they belong to.
+  virtual void place_in(const ImageSize& /*picture*/, Tensor& /*boxes*/) const {}
 };
 
 using FieldResult = Result<std::unique_ptr<Field>>;
@@ -46,11 +51,20 @@ using FieldResult = Result<std::unique_ptr<Field>>;
 // The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
 FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
+FieldResult make_audio_field(const v1::DecodeField& entry);
 // A number in decimal text; with `shape`, an array of elements T. Instantiated for the integer
 // types, float and double.
 template <typename T>
 FieldResult make_value_field(const v1::DecodeField& entry);
-FieldResult make_array_field(shm::DType dtype, const Shape& shape);
+FieldResult make_array_field(shm::DType dtype, const Shape& shape, bool ragged);
+
+// Boxes, labels and flags of a file of annotations.
+template <ReadAnnotations reader>
+FieldResult make_box_field(const v1::DecodeField& entry);
+template <ReadAnnotations reader>
+FieldResult make_label_field(const v1::DecodeField& entry);
+template <ReadAnnotations reader>
+FieldResult make_flag_field(const v1::DecodeField& entry);
 
 // The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);

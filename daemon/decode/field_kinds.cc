@@ -7,6 +7,7 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"gray", make_image_field, true},
                                 {"text", make_text_field},
                                 {"bytes", make_text_field},
+                                {"audio", make_audio_field, false, true},
                                 {"uint8", make_value_field<std::uint8_t>},
                                 {"int8", make_value_field<std::int8_t>},
                                 {"uint16", make_value_field<std::uint16_t>},
@@ -16,7 +17,15 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"uint64", make_value_field<std::uint64_t>},
                                 {"int64", make_value_field<std::int64_t>},
                                 {"float32", make_value_field<float>},
-                                {"float64", make_value_field<double>}};
+                                {"float64", make_value_field<double>},
+                                {"voc_boxes", make_box_field<read_voc>},
+                                {"voc_labels", make_label_field<read_voc>},
+                                {"voc_difficult", make_flag_field<read_voc>},
+                                {"coco_boxes", make_box_field<read_coco>},
+                                {"coco_labels", make_label_field<read_coco>},
+                                {"coco_iscrowd", make_flag_field<read_coco>},
+                                {"yolo_boxes", make_box_field<read_yolo>},
+                                {"yolo_labels", make_label_field<read_yolo>}};
 
 }  // namespace
 

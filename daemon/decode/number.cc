@@ -91,9 +91,12 @@ class NumberField final : public Field {
 
 template <typename T>
 FieldResult make_value_field(const v1::DecodeField& entry) {
+  if (entry.shape_size() == 0 && entry.ragged()) {
+    return Status(Code::kInvalidArgument, "ragged is for arrays: add shape, the largest one");
+  }
   if (entry.shape_size() == 0) return std::unique_ptr<Field>(new NumberField<T>);
   ECHOLINE_ASSIGN(const Shape shape, shape_of(entry, dtype_of<T>()));
-  return make_array_field(dtype_of<T>(), shape);
+  return make_array_field(dtype_of<T>(), shape, entry.ragged());
 }
 
 template FieldResult make_value_field<std::uint8_t>(const v1::DecodeField&);

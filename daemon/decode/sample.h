@@ -35,10 +35,25 @@ struct Shape {
 struct FieldType {
   std::string name;
   shm::DType dtype = shm::kUint8;
-  bool fixed = false;   // `shape` holds for every sample
-  bool ragged = false;  // rank 1, any length up to `shape.sizes[0]`
-  bool image = false;   // uint8 [height, width, channels]
+  bool fixed = false;      // `shape` holds for every sample
+  bool ragged = false;     // the first size is the maximum; a sample has any number up to it
+  bool image = false;      // uint8 [height, width, channels]
+  std::uint32_t rate = 0;  // of audio, float32 [samples]: samples per second; 0: no audio
   Shape shape;
+  // Of a ragged field, if it belongs to another one, whose name this is: boxes [n, 4] to an image,
+  // with which they move; any other one to boxes, with one element for each.
+  std::string of{};
+
+  // Bytes of one element of the first dimension, which is what a ragged field has any number of.
+  std::uint64_t inner_bytes() const {
+    std::uint64_t product = shm::dtype_bytes(dtype);
+    for (std::uint32_t i = 1; i < shape.rank; ++i) product *= shape.sizes[i];
+    return product;
+  }
+  // float32 [n, 4]
+  bool may_be_boxes() const {
+    return ragged && dtype == shm::kFloat32 && shape.rank == 2 && shape.sizes[1] == 4;
+  }
 };
 
 // One array of one sample, row-major.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "audio/audio_reader.h"
+#include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
 
@@ -19,6 +21,8 @@ struct Scratch {
   std::uint64_t record = 0;  // the number of the record that is decoded next, for seek indexes
   ImageShared shared;
   ImageDecoder images;
+  audio::AudioReader audio;
+  AnnotationMemo annotations;  // of the record
 };
 
 }  // namespace echoline::decode

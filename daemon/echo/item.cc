@@ -1,6 +1,7 @@
 #include "echo/item.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -19,6 +20,20 @@ Buffer take_exact(decode::Tensor& tensor) {
   Buffer exact(content.size());
   std::copy_n(content.data(), content.size(), exact.data());
   return exact;
+}
+
+bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
+  return std::less_equal<>()(whole.data(), part.data()) &&
+         std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
+}
+
+// Whether most of a frame is elements that the sample borrows: it is kept as a whole then.
+bool is_worth_keeping(std::span<const std::byte> frame, const decode::Sample& sample) {
+  std::size_t borrowed = 0;
+  for (const decode::Tensor& tensor : sample.tensors) {
+    if (tensor.borrowed && lies_in(*tensor.borrowed, frame)) borrowed += tensor.borrowed->size();
+  }
+  return 2 * borrowed >= frame.size();
 }
 
 }  // namespace
@@ -41,13 +56,20 @@ void Item::leave_ahead() {
   ahead_bytes_ = 0;
 }
 
-void Item::arrive(std::shared_ptr<const Buffer> bytes) {
+void Item::arrive(std::shared_ptr<const Buffer> bytes, Form form) {
   std::vector<std::weak_ptr<Waiter>> waiters;
   {
     const MutexLock lock(mutex);
     encoded_ = std::move(bytes);
+    form_ = form;
     has_encoded_ = true;
-    account_->add_encoded(static_cast<std::int64_t>(encoded_->size()));
+    const auto size = static_cast<std::int64_t>(encoded_->size());
+    account_->add_encoded(size);
+    // The size of a frame was an estimate until now.
+    if (ahead_bytes_ > 0 && form == Form::kPrepared && size > 0) {
+      account_->add_ahead(size - static_cast<std::int64_t>(ahead_bytes_));
+      ahead_bytes_ = encoded_->size();
+    }
     if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
     waiters.swap(waiters_);
   }
@@ -73,18 +95,28 @@ void Item::replace_by(std::uint64_t substitute) {
   drop_encoded();
   has_sample_ = false;
   sample_ = {};
+  kept_frame_.reset();
   if (kept_bytes_ > 0) account_->release_kept(std::exchange(kept_bytes_, 0));
   record = substitute;
   ++attempt;
 }
 
 bool Item::keep_sample(decode::Sample& decoded) {
-  if (!keep(decoded.bytes())) return false;
+  const bool keeps_frame = is_prepared() && is_worth_keeping(encoded_->span(), decoded);
+  if (!keep(keeps_frame ? encoded_->size() : decoded.bytes())) return false;
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
     ECHOLINE_CHECK(!tensor.part);  // other uses need other parts
-    sample_.tensors.push_back({tensor.dtype, tensor.shape, take_exact(tensor)});
+    decode::Tensor& kept = sample_.tensors.emplace_back();
+    kept.dtype = tensor.dtype;
+    kept.shape = tensor.shape;
+    if (keeps_frame && tensor.borrowed && lies_in(*tensor.borrowed, encoded_->span())) {
+      kept.borrowed = tensor.borrowed;
+    } else {
+      kept.bytes = take_exact(tensor);
+    }
   }
+  if (keeps_frame) kept_frame_ = encoded_;
   has_sample_ = true;
   drop_encoded();
   return true;

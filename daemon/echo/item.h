@@ -36,6 +36,12 @@ class Account {
   virtual void add_encoded(std::int64_t bytes) = 0;
 };
 
+// What the bytes of an item are.
+enum class Form : std::uint8_t {
+  kEncoded,   // the record's, as they are stored
+  kPrepared,  // a frame with the decoded sample (prepare/frame.h)
+};
+
 // Shared by the pass, the fetcher and the workers. Lock order: `mutex` before the locks that decide
 // about bad records. Waiters are called without it.
 class Item : public std::enable_shared_from_this<Item> {
@@ -55,7 +61,8 @@ class Item : public std::enable_shared_from_this<Item> {
   // item is destroyed. `now_ns` is monotonic_ns.
   void count_ahead(std::uint64_t bytes, std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex);
   // Stores the bytes, which may be shared with caches, and notifies the waiters.
-  void arrive(std::shared_ptr<const Buffer> bytes) ECHOLINE_EXCLUDES(mutex);
+  void arrive(std::shared_ptr<const Buffer> bytes, Form form = Form::kEncoded)
+      ECHOLINE_EXCLUDES(mutex);
   // Registers `waiter` and returns true if the bytes are still missing; false if they are there.
   // The item does not own its waiters: one that has been destroyed is not called.
   bool wait(const std::shared_ptr<Waiter>& waiter) ECHOLINE_EXCLUDES(mutex);
@@ -65,7 +72,8 @@ class Item : public std::enable_shared_from_this<Item> {
   // Replaces a bad record by another one, whose bytes are not there yet.
   void replace_by(std::uint64_t substitute) ECHOLINE_REQUIRES(mutex);
   // Replaces the encoded bytes by the decoded sample (or the finished rows) if the account has
-  // room. Returns whether it did. Afterwards the kept form never changes.
+  // room. Returns whether it did. Afterwards the kept form never changes. A sample that was opened
+  // from the item's frame keeps borrowing its bytes.
   bool keep_sample(decode::Sample& decoded) ECHOLINE_REQUIRES(mutex);
   bool keep_rows(std::vector<Buffer> finished, std::vector<std::uint64_t> lengths)
       ECHOLINE_REQUIRES(mutex);
@@ -73,6 +81,8 @@ class Item : public std::enable_shared_from_this<Item> {
   std::uint64_t ahead_bytes() const ECHOLINE_REQUIRES(mutex) { return ahead_bytes_; }
   bool ready() const ECHOLINE_REQUIRES(mutex) { return has_encoded_ || has_sample_ || has_rows_; }
   bool has_encoded() const ECHOLINE_REQUIRES(mutex) { return has_encoded_; }
+  // `encoded` is a frame.
+  bool is_prepared() const ECHOLINE_REQUIRES(mutex) { return form_ == Form::kPrepared; }
   bool has_sample() const ECHOLINE_REQUIRES(mutex) { return has_sample_; }
   bool has_rows() const ECHOLINE_REQUIRES(mutex) { return has_rows_; }
   std::span<const std::byte> encoded() const ECHOLINE_REQUIRES(mutex) { return encoded_->span(); }
@@ -104,6 +114,8 @@ class Item : public std::enable_shared_from_this<Item> {
   bool has_sample_ ECHOLINE_GUARDED_BY(mutex) = false;
   bool has_rows_ ECHOLINE_GUARDED_BY(mutex) = false;
   std::shared_ptr<const Buffer> encoded_ ECHOLINE_GUARDED_BY(mutex);
+  Form form_ ECHOLINE_GUARDED_BY(mutex) = Form::kEncoded;
+  std::shared_ptr<const Buffer> kept_frame_ ECHOLINE_GUARDED_BY(mutex);  // sample_ borrows it
   std::uint64_t ahead_bytes_ ECHOLINE_GUARDED_BY(mutex) = 0;
   std::uint64_t ordered_ns_ ECHOLINE_GUARDED_BY(mutex) = 0;
   decode::Sample sample_ ECHOLINE_GUARDED_BY(mutex);

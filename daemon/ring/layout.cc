@@ -76,8 +76,8 @@ Status check_field(const RingSpec& spec, std::size_t index) {
   if (!type.ragged && !type.fixed)
     return invalid(fmt::format(
         "field '{}' has no fixed shape; add a step that gives it one (resize, a crop)", type.name));
-  // A ragged field has one dimension, whose length differs from row to row.
-  if (type.shape.rank > shm::kFieldRankMax || (type.ragged && type.shape.rank != 1))
+  // The first dimension of a ragged field is the one whose length differs from row to row.
+  if (type.shape.rank > shm::kFieldRankMax || (type.ragged && type.shape.rank == 0))
     return invalid(fmt::format("field '{}' has rank {}", type.name, type.shape.rank));
   if (const auto bytes = row_bytes_of(type); !bytes || *bytes == 0)
     return invalid(

@@ -88,7 +88,7 @@ void Ring::write_offsets(std::size_t field, std::uint32_t slot,
                          std::span<const std::uint64_t> lengths_bytes) {
   ECHOLINE_CHECK(slot < spec_.slot_count && lengths_bytes.size() <= spec_.batch_rows);
   const shm::FieldEntry& entry = layout_.fields[field];
-  const std::uint64_t element_bytes = shm::dtype_bytes(entry.dtype);
+  const std::uint64_t inner_bytes = spec_.fields[field].inner_bytes();
   // Each slot has batch_rows + 1 offsets.
   std::uint64_t* const offsets =
       mapping_->offsets(field) + slot * (std::uint64_t{spec_.batch_rows} + 1);
@@ -96,7 +96,7 @@ void Ring::write_offsets(std::size_t field, std::uint32_t slot,
   // Rows that are missing in a short batch get an empty range.
   for (std::uint32_t row = 0; row < spec_.batch_rows; ++row) {
     const std::uint64_t bytes = row < lengths_bytes.size() ? lengths_bytes[row] : 0;
-    ECHOLINE_CHECK(bytes <= entry.row_bytes && bytes % element_bytes == 0);
+    ECHOLINE_CHECK(bytes <= entry.row_bytes && bytes % inner_bytes == 0);
     offsets[row] = end;
     end += bytes;
   }

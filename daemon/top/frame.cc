@@ -46,7 +46,7 @@ class Screen {
 
 Line keys_line(const View& view) {
   Line line;
-  line.add(fmt::format("q quit  ? help  p {}  j k stream  s sort: {}",
+  line.add(fmt::format("q quit  ? help  p {}  j k stream  w waits  s sort: {}",
                        view.paused ? "continue" : "pause", sort_name(view.sort)),
            Style::kFaint);
   return line;
@@ -72,7 +72,9 @@ void add_streams(Screen& screen, const Interval& interval, const View& view, con
   }
   screen.add(stream_panel(*stream, size.rows < kRowsOfAiryScreen, paper));
   screen.gap();
-  if (!stream->trainers.empty() && screen.left() >= kTrainerRowsMin) {
+  if (view.stall) {
+    screen.add(stall_panel(*stream, paper));
+  } else if (!stream->trainers.empty() && screen.left() >= kTrainerRowsMin) {
     screen.add(trainer_table(*stream, view.sort, screen.left(), paper));
   }
 }
@@ -107,6 +109,7 @@ std::vector<Line> help_panel(const Paper& paper) {
   add("p", "pauses: the screen stays as it is");
   add("j k", "or the arrows choose the stream that is shown, 1 to 9 the first nine");
   add("s", "sorts the trainers: by name, wait, lag (rows behind the foremost), rate");
+  add("w", "shows what delays the trainers, instead of the trainers: waits, reads, slots");
   add("?", "shows this, and takes it away again");
   add("bars", fmt::format("{} busy, {} starved (nothing came in), {} blocked (nothing could go "
                           "out): shares of the time of a stage's threads",

@@ -25,6 +25,9 @@ std::vector<Line> stream_panel(const StreamInterval& stream, bool brief, const P
 std::vector<Line> trainer_table(const StreamInterval& stream, Sort sort, std::size_t rows_max,
                                 const Paper& paper);
 
+// What delays the trainers of one stream now.
+std::vector<Line> stall_panel(const StreamInterval& stream, const Paper& paper);
+
 // Explains the screen and the keys.
 std::vector<Line> help_panel(const Paper& paper);
 

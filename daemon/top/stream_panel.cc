@@ -1,6 +1,8 @@
 // The lines of one stream: properties, limit, time per stage, source, caches.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/pluralize.h"
 #include "config/values.h"
 #include "top/bar.h"
@@ -119,6 +121,17 @@ std::vector<std::string> printable_all(std::vector<std::string> parts, const The
 }
 
 }  // namespace
+
+std::vector<Line> stall_panel(const StreamInterval& stream, const Paper& paper) {
+  std::vector<Line> lines;
+  for (const std::string& line : stream.now.stall().lines()) {
+    const std::string text = printable(line, paper.theme);
+    const std::size_t label = std::min(text.find(':'), text.size());
+    append(lines, wrapped(text.substr(0, label),
+                          words_of(text.substr(std::min(label + 1, text.size()))), " ", 3, paper));
+  }
+  return lines;
+}
 
 std::vector<Line> stream_panel(const StreamInterval& stream, bool brief, const Paper& paper) {
   const auto facts = [&](std::string_view label, const std::vector<std::string>& parts) {

@@ -54,6 +54,7 @@ bool apply_keys(std::string_view bytes, const std::vector<std::string>& streams,
     if (key == 'p' || key == ' ') view.paused = !view.paused;
     if (key == '?' || key == 'h') view.help = !view.help;
     if (key == kEscape) view.help = false;
+    if (key == 'w') view.stall = !view.stall;
     if (key == 'j') choose(streams, 1, view);
     if (key == 'k') choose(streams, -1, view);
     if (key == 's') {

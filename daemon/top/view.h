@@ -17,6 +17,7 @@ struct View {
   Sort sort = Sort::kName;
   bool paused = false;
   bool help = false;
+  bool stall = false;  // what delays the trainers, in their place
   std::string clock;   // local time of the answer, "14:02:11"
   std::string notice;  // printable; "" for none
 };

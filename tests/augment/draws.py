@@ -83,3 +83,69 @@ def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
     factors = {name: draws.uniform(max(0.0, 1 - amounts[name]), 1 + amounts[name]) for name in names[:3]}
     factors["hue"] = draws.uniform(-hue, hue)
     return [(name, factors[name]) for name in order if amounts[name] > 0]
+
+
+def audio_crop(draws, excess):
+    """The first sample of a crop that is `excess` samples shorter than the audio."""
+    return draws.below(excess + 1) if excess else 0
+
+
+def decibels(draws, least, greatest, probability=1.0):
+    """None where the step changes nothing."""
+    return draws.uniform(least, greatest) if draws.uniform() < probability else None
+
+
+def normal(draws, count):
+    values = []
+    while len(values) < count:
+        length = math.sqrt(-2 * math.log(1 - (draws.word() >> 8) * 2.0 ** -24))
+        angle = 2 * math.pi * (draws.word() >> 8) * 2.0 ** -24
+        values += [length * math.cos(angle), length * math.sin(angle)]
+    return values[:count]
+
+
+def mask(draws, width, size):
+    """(first, length)"""
+    length = draws.below(width + 1)
+    return draws.below(size - length + 1), length
+
+
+def random_iou_crop(draws, height, width, boxes, scale=(0.3, 1.0), ratio=(0.5, 2.0),
+                    overlaps=(0, 0.1, 0.3, 0.5, 0.7, 0.9, 1), tries=40):
+    """(top, left, height, width); boxes are (left, top, right, bottom)"""
+    for _ in range(50 if boxes else 0):
+        overlap = overlaps[draws.below(len(overlaps))]
+        if overlap >= 1:
+            break
+        for _ in range(tries):
+            w, h = int(width * draws.uniform(*scale)), int(height * draws.uniform(*scale))
+            if w == 0 or h == 0 or not ratio[0] <= w / h <= ratio[1]:
+                continue
+            left, top = int((width - w) * draws.uniform()), int((height - h) * draws.uniform())
+            inside = [box for box in boxes
+                      if left < (box[0] + box[2]) / 2 < left + w and top < (box[1] + box[3]) / 2 < top + h]
+            if any(_overlap((left, top, left + w, top + h), box) >= overlap for box in inside):
+                return top, left, h, w
+    return 0, 0, height, width
+
+
+def _overlap(a, b):
+    both = max(0, min(a[2], b[2]) - max(a[0], b[0])) * max(0, min(a[3], b[3]) - max(a[1], b[1]))
+    either = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)) - both
+    return both / either if either > 0 else 0
+
+
+def photometric_distort(draws, probability=0.5, brightness=(0.875, 1.125), contrast=(0.5, 1.5), saturation=(0.5, 1.5),
+                        hue=(-0.05, 0.05)):
+    """Names in order of application with their factors, and the permutation of the channels."""
+    ranges = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
+    drawn = {name: (draws.uniform() < probability, draws.uniform(*range_)) for name, range_ in ranges.items()}
+    order = list(ranges)
+    if draws.uniform() >= 0.5:
+        order = ["brightness", "saturation", "hue", "contrast"]
+    channels = [0, 1, 2]
+    if draws.uniform() < probability:
+        for i in (2, 1):
+            j = draws.below(i + 1)
+            channels[i], channels[j] = channels[j], channels[i]
+    return [(name, drawn[name][1]) for name in order if drawn[name][0]], channels

@@ -7,9 +7,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "decode" / "dump"))
 import draws
 import pipelines
+from pillow_jitter import jitter
 from pipelines import Image, decode, difference, drawing, numpy, run
-
-from PIL import ImageEnhance
 
 FILTERS = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
 SEED, EPOCH, USE = 7, 3, 2
@@ -17,21 +16,6 @@ SEED, EPOCH, USE = 7, 3, 2
 
 def random_of(sample, step):
     return draws.Draws(SEED, sample, EPOCH, USE, step)
-
-
-def jitter(picture, changes):
-    """torchvision's ColorJitter on a PIL image."""
-    enhancers = {"brightness": ImageEnhance.Brightness, "contrast": ImageEnhance.Contrast,
-                 "saturation": ImageEnhance.Color}
-    for name, factor in changes:
-        if name != "hue":
-            picture = enhancers[name](picture).enhance(factor)
-        elif picture.mode == "RGB":
-            hue, saturation, value = picture.convert("HSV").split()
-            turned = (numpy.asarray(hue).astype(int) + int(factor * 255)) % 256
-            hue = Image.fromarray(turned.astype(numpy.uint8), "L")
-            picture = Image.merge("HSV", (hue, saturation, value)).convert("RGB")
-    return picture
 
 
 class Augmented(unittest.TestCase):

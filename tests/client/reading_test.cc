@@ -208,7 +208,7 @@ TEST(Reading, AStreamOfUnknownLengthEndsAtItsMarkedBatch) {
 TEST(Reading, RaggedRowsHaveTheirLengthsForEveryBatchSizeAndRank) {
   for (const std::uint32_t size : {2U, 4U, 6U}) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      ServerProcess server({"batch=4", "rows=42", "ragged=1", "last=3"});
+      ServerProcess server({"batch=4", "rows=42", "ragged=2", "last=3"});
       Loader loader(
           "train",
           {.rank = rank, .world_size = 2, .batch_size = size, .runtime_dir = server.dir()});
@@ -216,11 +216,17 @@ TEST(Reading, RaggedRowsHaveTheirLengthsForEveryBatchSizeAndRank) {
         for (const Batch& batch : loader.epoch()) {
           const auto rows = checked_rows(batch);
           const auto tokens = batch.ragged<std::int32_t>("tokens");
+          const auto points = batch.ragged<float>("points");
           ASSERT_EQ(tokens.size(), rows.size());
+          EXPECT_EQ(points.inner_shape(), (std::vector<std::size_t>{2}));
           for (std::size_t i = 0; i < rows.size(); ++i) {
             ASSERT_EQ(tokens[i].size(), made_token_count(rows[i]));
             for (std::uint32_t k = 0; k < tokens[i].size(); ++k) {
               EXPECT_EQ(tokens[i][k], made_token(rows[i], k));
+            }
+            ASSERT_EQ(points[i].size(), 2 * made_token_count(rows[i]));
+            for (std::uint32_t k = 0; k < points[i].size(); ++k) {
+              EXPECT_EQ(points[i][k], static_cast<float>(made_token(rows[i], k)) / 2);
             }
           }
         }

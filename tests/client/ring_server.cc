@@ -28,7 +28,7 @@ struct Options {
   std::uint32_t slots = 4;
   std::uint32_t last = shm::kLastDrop;
   std::uint32_t tail = 1;           // under drop: publish the rows that do not fill a batch
-  std::uint32_t ragged = 0;         // 1: adds a field of tokens
+  std::uint32_t ragged = 0;         // 1: adds a field of tokens; 2: and one of points [n, 2]
   std::uint32_t variable = 0;       // 1: the number of rows is not announced
   std::uint32_t batch_echo = 0;     // 1: publishes each batch twice
   std::uint32_t consumers = 1;      // number that must attach before anything is published
@@ -88,6 +88,7 @@ ring::RingSpec spec_of(const Options& o) {
   ring::RingSpec spec;
   spec.fields = {field("image", shm::kUint8, {5 * o.wide, 7, 3}), field("label", shm::kInt64, {})};
   if (o.ragged != 0) spec.fields.push_back(field("tokens", shm::kInt32, {4}, true));
+  if (o.ragged > 1) spec.fields.push_back(field("points", shm::kFloat32, {4, 2}, true));
   spec.batch_rows = o.batch;
   spec.slot_count = o.batch_echo != 0 ? o.slots + 1 : o.slots;
   spec.descriptors_live = o.slots;
@@ -218,7 +219,7 @@ class RingServer : public engine::AttachHandler {
   }
 
   void fill(shm::Descriptor& d) {
-    std::vector<std::uint64_t> lengths;
+    std::vector<std::uint64_t> lengths, point_lengths;
     for (std::uint32_t r = 0; r < d.valid_rows; ++r) {
       const std::uint64_t at = d.arena_row + r;
       const std::uint64_t row = d.row + r;
@@ -235,8 +236,15 @@ class RingServer : public engine::AttachHandler {
       auto* tokens = reinterpret_cast<std::int32_t*>(ring_->ragged_row(2, d.slot, r));
       for (std::uint32_t i = 0; i < made_token_count(row); ++i) tokens[i] = made_token(row, i);
       lengths.push_back(made_token_count(row) * sizeof(std::int32_t));
+      if (options_.ragged == 1) continue;
+      auto* points = reinterpret_cast<float*>(ring_->ragged_row(3, d.slot, r));
+      for (std::uint32_t i = 0; i < 2 * made_token_count(row); ++i) {
+        points[i] = static_cast<float>(made_token(row, i)) / 2;
+      }
+      point_lengths.push_back(made_token_count(row) * 2 * sizeof(float));
     }
     if (options_.ragged != 0) ring_->finish_ragged(2, d.slot, lengths);
+    if (options_.ragged > 1) ring_->finish_ragged(3, d.slot, point_lengths);
   }
 
   void fail() {

@@ -28,7 +28,8 @@ keys: `daemon` and `streams`.
 * Sizes take B, KB, MB, GB, TB and KiB, MiB, GiB, TiB. Times take us, ms, s, min, h. Rates are a size and `/s`. Shares are a
   number or a percentage. YAML anchors, aliases and merge keys (`<<`) work.
 
-This page is generated from the comments of `proto/echoline/v1/config.proto`, and a test compares them.
+This page is generated from the comments of `proto/echoline/v1/config.proto` and the files that it imports, and a test compares
+them.
 
 ```yaml
 daemon:
@@ -89,6 +90,7 @@ class Page {
   }
 
   static std::string values_text(const FieldDescriptor& field, const FieldRules& rules) {
+    if (field.is_map()) return "mappings by name, below";
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       return field.is_repeated() ? "a list of steps, below" : "a mapping, below";
     }
@@ -146,7 +148,12 @@ class Page {
       const FieldDescriptor& field = *message.field(i);
       const bool mapping = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
       if (!mapping || field.message_type() == v1::Step::descriptor()) continue;
-      add_message(title + "." + field.name(), *field.message_type(), level + 1);
+      const std::string name = title + "." + field.name();
+      if (field.is_map()) {
+        add_message(name + ": NAME", *field.message_type()->map_value()->message_type(), level + 1);
+      } else {
+        add_message(name, *field.message_type(), level + 1);
+      }
     }
   }
 

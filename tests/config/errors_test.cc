@@ -12,8 +12,10 @@ namespace echoline::config {
 namespace {
 
 constexpr std::string_view kSteps =
-    "read, cache, shuffle, decode, echo, resize, center_crop, random_resized_crop, random_crop, "
-    "horizontal_flip, cutout, color_jitter, normalize, batch, publish";
+    "read, cache, shuffle, decode, prepare, echo, resize, center_crop, random_resized_crop, "
+    "random_crop, horizontal_flip, cutout, color_jitter, letterbox, random_iou_crop, "
+    "photometric_distort, sanitize_boxes, normalize, pad, audio_crop, audio_gain, audio_noise, "
+    "log_mel, mfcc, spec_augment, python, batch, publish";
 
 // A stream whose pipeline has these lines between `read` and `batch`.
 std::string with_steps(const std::string& steps) {
@@ -47,14 +49,20 @@ const std::vector<Mistake> kMistakes = {
     {"unknown_step", with_steps("      - shufle: {window: 10}\n"),
      "t.yaml:5:9: key 'shufle': unknown; allowed: " + std::string(kSteps) +
          "; did you mean 'shuffle'?"},
+    {"empty_split",
+     "streams:\n  a:\n    pipeline:\n      - read: {url: x, split: {from: 0.9, to: 80%}}\n" +
+         std::string(kDecode) + "      - batch: {size: 8}\n",
+     "t.yaml:4:47: key 'to': 0.8 is not more than from, 0.9; the part would be empty"},
     {"unknown_top_key", "demon: {workers: 2}\n",
      "t.yaml:1:1: key 'demon': unknown; allowed: daemon, streams; did you mean 'daemon'?"},
     {"unknown_daemon_key", "daemon:\n  worker: 2\n",
      "t.yaml:2:3: key 'worker': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
-     "workers, seek_index, reattach_grace, control, exit_when_idle; did you mean 'workers'?"},
+     "workers, seek_index, reattach_grace, stall_report, control, serve, exit_when_idle; did you "
+     "mean "
+     "'workers'?"},
     {"nothing_near", "daemon:\n  colour: 2\n",
      "t.yaml:2:3: key 'colour': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
-     "workers, seek_index, reattach_grace, control, exit_when_idle"},
+     "workers, seek_index, reattach_grace, stall_report, control, serve, exit_when_idle"},
     {"out_of_range", "daemon: {workers: 5000}\n",
      "t.yaml:1:19: key 'workers': 5000 is out of range; allowed: 1 to 1024, or auto"},
     {"zero_workers", "daemon: {workers: 0}\n",
@@ -68,7 +76,8 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:2:12: key 'workers': a list where a single value is wanted"},
     {"scalar_for_mapping", "daemon: 5\n",
      "t.yaml:1:9: key 'daemon': '5' where a mapping is wanted; its keys: runtime_dir, metrics, "
-     "state_dir, memory, workers, seek_index, reattach_grace, control, exit_when_idle"},
+     "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, serve, "
+     "exit_when_idle"},
     {"list_at_the_top", "- daemon\n", "t.yaml:1:1: a list where 'key: value' is wanted"},
     {"metrics_address", "daemon: {metrics: localhost}\n",
      "t.yaml:1:19: key 'metrics': 'localhost' is no address; allowed: host:port, as "
@@ -244,7 +253,8 @@ TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
       "auto");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.wrkers=3"}),
             "--set daemon.wrkers=3: key 'wrkers': unknown; allowed: runtime_dir, metrics, "
-            "state_dir, memory, workers, seek_index, reattach_grace, control, exit_when_idle; did "
+            "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, "
+            "serve, exit_when_idle; did "
             "you mean "
             "'workers'?");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),

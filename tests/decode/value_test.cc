@@ -118,6 +118,36 @@ TEST(Array, OfBytesWithChannelsIsAnImage) {
   EXPECT_FALSE(OneField("key: 'b' as: 'int8' shape: [28, 28, 1]").type().image);
 }
 
+TEST(RaggedArray, HasAnyNumberOfElementsUpToItsShape) {
+  OneField boxes("key: 'bin' as: 'float32' shape: [3, 2] ragged: true");
+  EXPECT_TRUE(boxes.type().ragged);
+  EXPECT_FALSE(boxes.type().fixed);
+  for (const std::size_t elements : {0U, 1U, 3U}) {
+    ASSERT_TRUE(boxes.decode(std::string(8 * elements, 'x'), "bin").ok());
+    EXPECT_EQ(boxes.tensor().shape, (Shape{{static_cast<std::uint32_t>(elements), 2}, 2}));
+    EXPECT_EQ(boxes.bytes(), std::string(8 * elements, 'x'));
+  }
+  EXPECT_THAT(boxes.decode(std::string(32, 'x'), "bin").message(),
+              HasSubstr("4 elements; shape allows up to 3"));
+  EXPECT_THAT(boxes.decode(std::string(12, 'x'), "bin").message(),
+              HasSubstr("12 bytes; float32 of shape [up to 3, 2] have a multiple of 8"));
+}
+
+TEST(RaggedArray, ANpyFileSaysHowManyElementsItHas) {
+  OneField boxes("key: 'npy' as: 'float32' shape: [3, 2] ragged: true");
+  const auto file = [](const char* shape, std::size_t bytes) {
+    return npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + std::string(shape) + "}",
+               std::string(bytes, 'x'));
+  };
+  ASSERT_TRUE(boxes.decode(file("(2, 2)", 16), "npy").ok());
+  EXPECT_EQ(boxes.tensor().shape, (Shape{{2, 2}, 2}));
+  ASSERT_TRUE(boxes.decode(file("(0, 2)", 0), "npy").ok());
+  EXPECT_EQ(boxes.bytes(), "");
+  EXPECT_THAT(boxes.decode(file("(4, 2)", 32), "npy").message(), HasSubstr("4 elements"));
+  EXPECT_THAT(boxes.decode(file("(2, 4)", 32), "npy").message(), HasSubstr("shape [2, 4]"));
+  EXPECT_THAT(boxes.decode(file("(2, 2)", 12), "npy").message(), HasSubstr("12 bytes"));
+}
+
 TEST(Text, IsUnchangedUpToItsMaximumLength) {
   OneField text("key: 'txt' as: 'text' max_bytes: 8");
   EXPECT_TRUE(text.type().ragged);

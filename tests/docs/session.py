@@ -59,6 +59,7 @@ class Session:
         for name, variable in (("echolined", "ECHOLINED"), ("echoline", "ECHOLINE_CLI")):
             (programs / name).symlink_to(binary(variable))
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(self.folder),
+                            "ECHOLINE_PYTHON": os.environ.get("ECHOLINE_PYTHON", sys.executable),
                             "ECHOLINE_RUNTIME_DIR": str(self.folder / "run"),
                             "ECHOLINE_PRIVATE_DIR": str(self.folder / "private"),
                             "STATE_DIRECTORY": str(self.folder / "state")}
@@ -132,8 +133,10 @@ class Session:
         lines.clear()
 
     def python(self, block):
-        """Runs a program. `train`, which pages do not define, does nothing here."""
+        """Runs a program. `train`, which pages do not define, does nothing here. A first line `# NAME` also makes it a file."""
         self.await_daemon()
+        if named := re.match(r"# (\S+\.py)$", block.first_line):
+            (self.folder / named.group(1)).write_text(block.text, encoding="utf-8")
         imported = re.findall(r"^(?:import|from) (?:echoline\.)?([\w.]+)", block.text, re.MULTILINE)
         imported = {"numpy" if name == "echoline" else name for name in imported}
         needs = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names}

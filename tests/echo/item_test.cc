@@ -158,6 +158,52 @@ TEST(Item, CountsNoLongerWhenItIsDestroyed) {
   EXPECT_EQ(account->ahead, 0);
 }
 
+// A sample whose first tensor is the first `bytes` of the frame, and whose second one is not of it.
+decode::Sample borrowed_from(const Buffer& frame, std::size_t bytes) {
+  decode::Sample sample = sample_of(0);
+  sample.tensors[0].borrowed = frame.span().first(bytes);
+  sample.tensors.emplace_back().bytes.resize(3);
+  return sample;
+}
+
+TEST(Item, KeepsTheFrameThatItsSampleBorrows) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  Item item(account, 0, 5, 2);
+  const auto frame = std::make_shared<Buffer>(100);
+  item.arrive(frame, Form::kPrepared);
+  const MutexLock lock(item.mutex);
+  decode::Sample sample = borrowed_from(*frame, 90);
+  EXPECT_TRUE(item.keep_sample(sample));
+  EXPECT_EQ(account->kept, 100U);
+  EXPECT_EQ(account->encoded, 0);
+  EXPECT_EQ(item.sample().tensors[0].content().data(), frame->data());
+  EXPECT_EQ(frame.use_count(), 2);
+}
+
+TEST(Item, CopiesTheSmallPartOfAFrameThatItsSampleBorrows) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  Item item(account, 0, 5, 2);
+  const auto frame = std::make_shared<Buffer>(100);
+  item.arrive(frame, Form::kPrepared);
+  const MutexLock lock(item.mutex);
+  decode::Sample sample = borrowed_from(*frame, 10);
+  EXPECT_TRUE(item.keep_sample(sample));
+  EXPECT_EQ(account->kept, 13U);
+  EXPECT_NE(item.sample().tensors[0].content().data(), frame->data());
+  EXPECT_EQ(frame.use_count(), 1);
+}
+
+TEST(Item, CountsAFrameByItsSizeFromItsArrivalOn) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  Item item(account, 0, 5);
+  item.count_ahead(40, 1);
+  item.arrive(std::make_shared<Buffer>(100), Form::kPrepared);
+  EXPECT_EQ(account->ahead, 100);
+  const MutexLock lock(item.mutex);
+  item.used();
+  EXPECT_EQ(account->ahead, 0);
+}
+
 TEST(Window, HoldsARecordFromItsFirstToItsLastUse) {
   Window window(std::make_shared<CappedAccount>(100));
   const Window::Touched first = window.touch(0, {.record = 3, .use = 0, .uses = 3});

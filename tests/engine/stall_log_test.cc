@@ -12,8 +12,9 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 using Lines = std::vector<std::string>;
 
 struct Stream {
-  StallLog log;
+  StallLog log{10 * kSecond};
   Lines lines;
+  int reports = 0;
   std::uint64_t now_s = 100;
 
   // Looks once a second while a trainer waits from one time to the other.
@@ -21,8 +22,9 @@ struct Stream {
     for (std::uint64_t s = from_s; s <= until_s; ++s) look(s, cause);
   }
   void look(std::uint64_t waited_s, WaitCause cause) {
-    const std::string line = log.note(waited_s * kSecond, cause, ++now_s * kSecond);
-    if (!line.empty()) lines.push_back(line);
+    const StallLog::Note note = log.note(waited_s * kSecond, cause, ++now_s * kSecond);
+    if (!note.text.empty()) lines.push_back(note.text);
+    reports += note.begins ? 1 : 0;
   }
 };
 
@@ -39,12 +41,18 @@ TEST(StallLog, ALongWaitHasALineAtTenSecondsAndOneAtItsEnd) {
   EXPECT_EQ(stream.lines[1], "batches again after 28 s; mostly, the limit was: storage");
 }
 
-TEST(StallLog, ShortWaitsAndWaitsForOtherJobsHaveNone) {
+TEST(StallLog, ShortWaitsHaveNone) {
   Stream stream;
   for (int i = 0; i < 5; ++i) stream.wait(1, 9, WaitCause::kFetch);
-  stream.wait(0, 100, WaitCause::kPeer);
-  stream.look(0, WaitCause::kPeer);
   EXPECT_EQ(stream.lines, Lines());
+}
+
+TEST(StallLog, AWaitOfMinutesForAnotherJobHasOneReport) {
+  Stream stream;
+  stream.wait(1, 600, WaitCause::kPeer);
+  EXPECT_EQ(stream.lines,
+            Lines({"a trainer has waited 10 s for its next batch; the limit is: jobs"}));
+  EXPECT_EQ(stream.reports, 1);
 }
 
 TEST(StallLog, TheNextLongWaitHasLinesOfItsOwn) {
@@ -53,6 +61,7 @@ TEST(StallLog, TheNextLongWaitHasLinesOfItsOwn) {
   stream.wait(1, 12, WaitCause::kPrep);
   stream.look(0, WaitCause::kPrep);
   EXPECT_EQ(stream.lines.size(), 4U);
+  EXPECT_EQ(stream.reports, 2);
 }
 
 TEST(StallLog, ATrainerThatClaimsLongWaitsDoesNotFillTheLog) {

@@ -9,8 +9,13 @@ from support import parquet_files, photos
 from support.batches import whole
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import run_index
+from support.programs import run_index, skip
 from support.tars import write_tar
+
+try:
+    import echoline
+except (ImportError, OSError) as missing:
+    skip(f"the Python package: {missing}")
 
 import shard_writers  # of tests/record
 
@@ -58,6 +63,24 @@ class Formats(ProcessCase):
                                 [{"image": content, "class": struct.pack("<q", label)}
                                  for content, label in self.photos], COUNT // 2)
         self.assertEqual(self.rows(f"{self.data}/mds/", "auto", "image", "class"), self.expected)
+
+    def test_keys_and_addresses_are_fields_and_a_split_gives_disjoint_parts(self):
+        def keys(split):
+            steps = [f"read: {{url: '{self.data}/tars/*.tar', split: {split}}}",
+                     "decode: {key: {key: __key__, as: text}, url: {key: __url__, as: text}}",
+                     "batch: {size: 4, last: partial}"]
+            found = []
+            with Daemon(stream_yaml(steps)) as daemon:
+                with echoline.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
+                    for batch in loader:
+                        for key, url in zip(batch["key"], batch["url"], strict=True):
+                            number = int(bytes(key))
+                            self.assertEqual(f"{self.data}/tars/{number // (COUNT // 2)}.tar", bytes(url).decode())
+                            found.append(number)
+            return found
+        training, validation = keys("{to: 75%}"), keys("{from: 75%}")
+        self.assertEqual(sorted(training + validation), list(range(COUNT)))
+        self.assertGreater(len(training), len(validation))
 
     @unittest.skipUnless(parquet_files.python(), "needs pyarrow")
     def test_parquet_files_give_the_same_rows_and_all_orders(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A job that stops anywhere and resumes from its state, on a daemon with another number of threads, with another number of
-ranks or another batch size, gets the same rows with the same pixels as a job that never stops.
+ranks or another batch size, gets the same rows with the same values as a job that never stops.
 
 The default is 40 resumes of 8 random configurations; ECHOLINE_RESUMES=500 sets their number. ECHOLINE_SEED=N repeats
 them."""
@@ -10,7 +10,7 @@ import os
 import random
 import time
 
-from support import photos
+from support import photos, sounds
 from support.daemon_process import Daemon
 from support.process_case import ProcessCase, main
 from support.programs import require_library
@@ -91,7 +91,9 @@ class Resume(ProcessCase):
         folder = cls.class_folder()
         photos.made_shards(folder, shards=3, records=51)
         records = Records(folder, count=211, ballast=(0, 100))
-        cls.data_sets = [(f"{folder}/photos-*.tar", "jpg", 153), (records.url, "u8", records.count)]
+        sounds.made_shards(folder, shards=3, records=43)
+        cls.data_sets = [(f"{folder}/photos-*.tar", "jpg", 153), (records.url, "u8", records.count),
+                         (f"{folder}/sounds-*.tar", "wav", 129)]
 
     def test_a_stopped_job_continues_as_if_it_had_not_stopped(self):
         done = 0

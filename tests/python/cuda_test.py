@@ -13,24 +13,25 @@ import echoline
 import echoline.cuda
 from cuda_case import OnTheDevice, steps
 from dlpack_consumer import consume, tensor_of
-from ring_server import RingServer, images, labels, tokens
+from ring_server import RingServer, images, labels, points, tokens
 
 
 class Batches(OnTheDevice):
     def test_all_bytes_are_those_of_the_host(self):
-        with RingServer(last=2, rows=42, consumers=2, ragged=1) as server:
+        with RingServer(last=2, rows=42, consumers=2, ragged=2) as server:
             host = echoline.Loader("train", runtime_dir=server.dir, job="host")
             with echoline.cuda.Loader("train", runtime_dir=server.dir) as loader:
-                self.assertEqual((len(loader), loader.epoch, list(loader.fields)), (11, 0, ["image", "label", "tokens"]))
+                self.assertEqual((len(loader), loader.epoch, list(loader.fields)), (11, 0, ["image", "label", "tokens", "points"]))
                 for _ in range(3):
                     given = 0
                     for batch, wanted in zip(loader, host):
                         given += 1
                         for name in ("image", "label"):
                             np.testing.assert_array_equal(self.device.array(batch[name]), wanted[name])
-                        ragged = batch["tokens"]
-                        np.testing.assert_array_equal(self.device.array(ragged.values), wanted["tokens"].values)
-                        np.testing.assert_array_equal(self.device.array(ragged.offsets), wanted["tokens"].offsets * 4)
+                        for name, element_bytes in (("tokens", 4), ("points", 8)):
+                            values, offsets = (self.device.array(part) for part in batch[name])
+                            np.testing.assert_array_equal(values, wanted[name].values)
+                            np.testing.assert_array_equal(offsets, wanted[name].offsets * element_bytes)
                         for fact in ("epoch", "step", "rows", "valid_rows", "fresh", "is_last"):
                             self.assertEqual(getattr(batch, fact), getattr(wanted, fact), fact)
                         for words in ("sample_ids", "uses", "flags", "valid"):
@@ -58,13 +59,14 @@ class Batches(OnTheDevice):
 
     @cuda_driver.with_kernels
     def test_ragged_rows_are_padded_on_the_device(self):
-        with RingServer(ragged=1) as server, \
-                echoline.cuda.Loader("train", runtime_dir=server.dir, pad={"tokens": -1}) as loader:
+        with RingServer(ragged=2) as server, \
+                echoline.cuda.Loader("train", runtime_dir=server.dir, pad={"tokens": -1, "points": -1}) as loader:
             for batch in loader:
-                wanted = np.full((4, 4), -1, np.int32)
-                for row, number in enumerate(steps(batch)):
-                    wanted[row, :len(tokens(number))] = tokens(number)
-                np.testing.assert_array_equal(self.device.array(batch["tokens"]), wanted)
+                for name, rows, wanted in (("tokens", tokens, np.full((4, 4), -1, np.int32)),
+                                           ("points", points, np.full((4, 4, 2), -1, np.float32))):
+                    for row, number in enumerate(steps(batch)):
+                        wanted[row, :len(rows(number))] = rows(number)
+                    np.testing.assert_array_equal(self.device.array(batch[name]), wanted)
 
     @cuda_driver.with_kernels
     def test_pixels_are_normalised(self):

@@ -4,7 +4,7 @@ import unittest
 import numpy as np
 
 from framework_case import FrameworkTests
-from ring_server import RingServer, images, tokens
+from ring_server import RingServer, images, points, tokens
 
 try:
     import jax
@@ -19,10 +19,11 @@ class JaxLoader(FrameworkTests, unittest.TestCase):
     module, array_type = echoline.jax, jax.Array
 
     def test_ragged_fields_are_pairs_of_values_and_offsets(self):
-        with RingServer(ragged=1) as server:
+        with RingServer(ragged=2) as server:
             for batch in self.loader(server):
-                values, offsets = batch["tokens"]
-                np.testing.assert_array_equal(values[offsets[1]:offsets[2]], tokens(4 * batch.step + 1))
+                for name, expected in (("tokens", tokens), ("points", points)):
+                    values, offsets = batch[name]
+                    np.testing.assert_array_equal(values[offsets[1]:offsets[2]], expected(4 * batch.step + 1))
 
     def test_arrays_keep_their_values_after_the_ring_reuses_the_slot(self):
         # More batches than slots: a view of a slot that was filled again would show other rows.

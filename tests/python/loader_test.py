@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 import echoline
-from ring_server import RingServer, images, labels, sample_ids, tokens
+from ring_server import RingServer, images, labels, points, sample_ids, tokens
 
 
 class Epochs(unittest.TestCase):
@@ -107,9 +107,18 @@ class Epochs(unittest.TestCase):
             self.assertEqual(sum(batch.rows for batch in loader), 40)
 
     def test_ragged_rows(self):
-        with RingServer(ragged=1, last=2) as server:
-            for batch in echoline.Loader("train", runtime_dir=server.dir):
+        with RingServer(ragged=2, last=2) as server:
+            loader = echoline.Loader("train", runtime_dir=server.dir)
+            self.assertEqual(loader.fields["points"][1:], (np.float32, (4, 2), True))
+            for batch in loader:
                 rows = range(4 * batch.step, 4 * batch.step + 4)
+                self.assertIn("points float32 ragged [n, 2]", repr(batch))
+                for row, value in zip(rows, batch["points"]):
+                    self.assertFalse(value.flags.owndata)
+                    np.testing.assert_array_equal(value, points(row), strict=True)
+                longest = max(row % 5 for row in rows)
+                self.assertEqual(batch["points"].padded(-1).shape, (4, longest, 2))
+                np.testing.assert_array_equal(batch.copy()["points"][3], points(rows[3]))
                 for row, value in zip(rows, batch["tokens"]):
                     np.testing.assert_array_equal(value, tokens(row))
                 padded = batch["tokens"].padded(-1)

@@ -51,3 +51,7 @@ def sample_ids(epoch, rows):
 
 def tokens(row):
     return np.array([row * 10 + i for i in range(row % 5)], np.int32)
+
+
+def points(row):
+    return np.array([row * 10 + i for i in range(row % 5 * 2)], np.float32).reshape(-1, 2) / 2

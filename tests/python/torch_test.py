@@ -3,7 +3,7 @@ import unittest
 import warnings
 
 from framework_case import FrameworkTests
-from ring_server import RingServer
+from ring_server import RingServer, points
 
 try:
     import torch
@@ -32,6 +32,16 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
             self.assertEqual(kept[0].tolist(), [1, 2, 3])
             kept.clear()
             self.assertEqual(sum(1 for _ in loader), 1000)
+
+    def test_ragged_fields_are_lists_of_views(self):
+        with RingServer(ragged=2) as server:
+            for batch in self.loader(server):
+                for row, value in enumerate(batch["points"]):
+                    self.assertEqual(value.tolist(), points(4 * batch.step + row).tolist())
+                    self.assertEqual(value.shape[1:], (2,))
+                first, second = batch["points"][1:3]
+                if len(first) and len(second):
+                    self.assertEqual(second.data_ptr() - first.data_ptr(), first.numel() * first.element_size())
 
     def test_clones_outlive_their_batch(self):
         with RingServer(rows=400, slots=8) as server:

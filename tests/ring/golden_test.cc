@@ -23,7 +23,7 @@ std::string text_of(const std::string& file) {
 // trainer sees it: header, fields, first descriptor, writer page, factor log.
 std::string dump_small_ring() {
   RingSpec spec = small_spec(2, 2);
-  spec.fields = {field("image", shm::kUint8, {28, 28}), ragged_field("tokens", shm::kUint16, 8)};
+  spec.fields = {field("image", shm::kUint8, {28, 28}), ragged_field("tokens", shm::kUint16, {8})};
   const auto ring = make_ring(spec);
   shm::Descriptor descriptor{};
   descriptor.epoch = 1;

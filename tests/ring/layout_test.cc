@@ -30,7 +30,10 @@ TEST(Layout, SectionsAreAdjacentWholePagesForAnySpec) {
   for (int round = 0; round < 500; ++round) {
     RingSpec spec = small_spec(1 + below(20), 1 + below(40));
     spec.fields.push_back(field("odd", shm::kFloat32, {1 + below(300), 1 + below(3)}));
-    if (below(2) == 0) spec.fields.push_back(ragged_field("tokens", shm::kUint16, 1 + below(5000)));
+    if (below(2) == 0)
+      spec.fields.push_back(ragged_field("tokens", shm::kUint16, {1 + below(5000)}));
+    if (below(2) == 0)
+      spec.fields.push_back(ragged_field("boxes", shm::kFloat32, {1 + below(99), 4}));
     const Result<Layout> layout = compute_layout(spec);
     ASSERT_TRUE(layout.ok()) << layout.status().message();
     std::uint64_t end = 0;

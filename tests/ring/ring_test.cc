@@ -201,7 +201,7 @@ TEST(Ring, TheEndWakesAWaitingReaderAfterTheLastBatch) {
 
 TEST(Ring, RaggedRowsAreAdjacentAndHaveOffsets) {
   RingSpec spec = small_spec();
-  spec.fields.push_back(ragged_field("tokens", shm::kUint16, 10));
+  spec.fields.push_back(ragged_field("tokens", shm::kUint16, {10}));
   const auto ring = make_ring(spec);
   const std::vector<std::uint64_t> lengths{6, 0, 20};
   for (std::uint32_t row = 0; row < 3; ++row)
@@ -220,7 +220,7 @@ TEST(Ring, RaggedRowsAreAdjacentAndHaveOffsets) {
 
 TEST(Ring, AShortRaggedBatchEndsWithEmptyRows) {
   RingSpec spec = small_spec();
-  spec.fields.push_back(ragged_field("tokens", shm::kUint8, 10));
+  spec.fields.push_back(ragged_field("tokens", shm::kUint8, {10}));
   const auto ring = make_ring(spec);
   ring->finish_ragged(2, 0, std::vector<std::uint64_t>{4});
   const auto reader = ring->add_reader(0);

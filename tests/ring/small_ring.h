@@ -23,8 +23,8 @@ inline decode::FieldType field(std::string name, shm::DType dtype,
 }
 
 inline decode::FieldType ragged_field(std::string name, shm::DType dtype,
-                                      std::uint32_t elements_max) {
-  decode::FieldType type = field(std::move(name), dtype, {elements_max});
+                                      std::initializer_list<std::uint32_t> sizes) {
+  decode::FieldType type = field(std::move(name), dtype, sizes);
   type.fixed = false;
   type.ragged = true;
   return type;

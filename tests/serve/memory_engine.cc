@@ -81,6 +81,11 @@ Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::strin
   return std::vector{engine::FactorStart{.jobs = {"a"}, .epoch = 2, .block = factor, .row = 640}};
 }
 
+Result<std::shared_ptr<engine::SampleRun>> MemoryEngine::prepare(
+    const engine::SampleQuestion& question, engine::SampleAnswer) {
+  return Status(Code::kNotFound, "no stream '" + question.stream + "'");
+}
+
 engine::EngineStats MemoryEngine::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;
@@ -156,6 +161,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.source.latencies.counts = {0, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   stats.source.latencies.sum_ns = 70'500'000'000;
   stats.caches = {{.level = "memory", .hits = 3, .failures = {{"full", 1}}}};
+  stats.remote = engine::RemoteStats{.answered = 5, .servers = 2, .reachable = 1};
+  stats.served = engine::ServedStats{.samples = 7};
   stats.recent.passed_ns = stats.recent.attached_ns = 10'000'000'000;
   stats.recent.samples_fresh = 40;
   stats.recent.wait_ns[0] = 2'500'000'000;

@@ -35,6 +35,8 @@ class MemoryEngine final : public engine::Engine {
   // Every existing stream has one pass, with job "a".
   Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) override;
+  Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
+                                                     engine::SampleAnswer answer) override;
   engine::EngineStats stats() const override;
   std::uint64_t rounds() const override { return 0; }
   Result<v1::Stream> definition(const std::string& name) const override;

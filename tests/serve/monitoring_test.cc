@@ -292,6 +292,7 @@ TEST(MetricList, IsSortedIntoNamesWithBaseUnitsAndEveryOneIsExported) {
   stats.streams.push_back(MemoryEngine::full_stats("train"));
   DaemonStats daemon;
   daemon.control.has_tls = true;
+  daemon.preparation.emplace();
   const std::string text = metrics_text(stats, daemon);
   for (const MetricInfo& metric : kMetrics) {
     const std::string name(metric.name);

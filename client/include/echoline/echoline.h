@@ -205,7 +205,7 @@ typedef struct echoline_field {
   uint32_t ragged;  /* 1: rows have different lengths */
   uint32_t rank;    /* number of dimensions of one row, without the batch dimension */
   uint32_t reserved;
-  uint64_t shape[ECHOLINE_RANK_MAX]; /* of one row; ragged: the maximum of a row */
+  uint64_t shape[ECHOLINE_RANK_MAX]; /* of one row; ragged: shape[0] is the maximum */
   uint64_t row_bytes;                /* of one row; ragged: the maximum of a row */
   const void* arena; /* all rows of the field: [arena, arena + arena_bytes); a fixed field is mapped
                         a second time right after that */
@@ -265,8 +265,9 @@ typedef struct echoline_tensor {
                               NULL */
   const char* name;
   uint32_t dtype;                    /* echoline_dtype */
-  uint32_t rank;                     /* number of dimensions with the batch dimension; ragged: 1 */
-  uint64_t shape[ECHOLINE_RANK_MAX]; /* shape[0]: rows of this rank */
+  uint32_t rank;                     /* number of dimensions with the batch dimension */
+  uint64_t shape[ECHOLINE_RANK_MAX]; /* shape[0]: rows of this rank; ragged: without the dimension
+                                        whose length differs: [rows, 4] for boxes [n, 4] */
   uint64_t row_bytes;                /* of one row; ragged: the maximum of a row */
   uint64_t bytes;                    /* of all rows */
 } echoline_tensor;

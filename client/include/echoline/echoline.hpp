@@ -113,6 +113,11 @@ class Ragged {
  public:
   explicit Ragged(const echoline_tensor& tensor) : tensor_(tensor) {}
   std::size_t size() const { return static_cast<std::size_t>(tensor_.shape[0]); }
+  // The shape of one element of a row: {4} for rows of boxes [n, 4], empty for rows of numbers.
+  std::vector<std::size_t> inner_shape() const {
+    return std::vector<std::size_t>(tensor_.shape + 1, tensor_.shape + tensor_.rank);
+  }
+  // The numbers of a row, all elements one after the other.
   std::span<const T> operator[](std::size_t row) const {
     const auto* bytes = static_cast<const std::byte*>(tensor_.data) + tensor_.offsets[row];
     return {reinterpret_cast<const T*>(bytes),
@@ -157,7 +162,8 @@ class Batch {
     }
     return Ragged<T>(t);
   }
-  // The shape of the field, batch dimension first.
+  // The shape of the field, batch dimension first; of a ragged field without the dimension whose
+  // length differs.
   std::vector<std::size_t> shape(const char* name) const {
     const echoline_tensor t = raw(name);
     return std::vector<std::size_t>(t.shape, t.shape + t.rank);

@@ -148,7 +148,8 @@ typedef struct echoline_cuda_tensor {
   uint64_t offsets; /* ragged and not padded: CUdeviceptr of rows + 1 uint64, in bytes; else 0 */
   const char* name; /* valid while the loader is attached */
   uint32_t dtype;   /* echoline_dtype */
-  uint32_t rank;    /* number of dimensions with the batch dimension; ragged: 1, all values */
+  uint32_t rank;    /* number of dimensions with the batch dimension; ragged: see shape */
+  /* ragged: shape[0] has the elements of all rows together, the rest is the shape of an element */
   uint64_t shape[ECHOLINE_RANK_MAX + 1];
   uint64_t bytes;
 } echoline_cuda_tensor;

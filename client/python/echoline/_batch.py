@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence, Tuple, Union
@@ -14,7 +15,10 @@ ROW_PADDED = 1  # bit in the flags of a row
 
 
 class FieldSpec(NamedTuple):
-    """A field of a stream: name, dtype, shape of one row, and whether rows have different lengths."""
+    """A field of a stream: name, dtype, shape of one row, and whether rows have different lengths.
+
+    The first size of a ragged field is the largest one.
+    """
 
     name: str
     dtype: np.dtype
@@ -24,7 +28,13 @@ class FieldSpec(NamedTuple):
 
 def describe(specs: Iterable[FieldSpec]) -> str:
     """Names, types and shapes of rows, for people."""
-    return ", ".join(f"{spec.name} {spec.dtype} {'ragged' if spec.ragged else list(spec.shape)}" for spec in specs)
+    return ", ".join(f"{spec.name} {spec.dtype} {_shape_text(spec)}" for spec in specs)
+
+
+def _shape_text(spec: FieldSpec) -> str:
+    if not spec.ragged:
+        return str(list(spec.shape))
+    return "ragged" if len(spec.shape) == 1 else f"ragged {['n', *spec.shape[1:]]}".replace("'", "")
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -38,7 +48,8 @@ def numpy_dtype(name: str) -> np.dtype:
 class Ragged(Sequence):
     """Rows of different lengths: `ragged[i]` is a view of row i.
 
-    `values` has all elements. Row i is values[offsets[i]:offsets[i + 1]].
+    `values` has all elements. Row i is values[offsets[i]:offsets[i + 1]]. Elements can be arrays: rows of boxes [n, 4]
+    have `values` of shape [all, 4].
     """
 
     __slots__ = ("values", "offsets")
@@ -61,9 +72,9 @@ class Ragged(Sequence):
         return np.diff(self.offsets)
 
     def padded(self, fill: Any = 0) -> np.ndarray:
-        """A copy of shape [rows, longest row]; `fill` fills up shorter rows."""
+        """A copy of shape [rows, longest row, ...]; `fill` fills up shorter rows."""
         lengths = self.lengths
-        out = np.full((len(self), int(lengths.max(initial=0))), fill, self.values.dtype)
+        out = np.full((len(self), int(lengths.max(initial=0)), *self.values.shape[1:]), fill, self.values.dtype)
         out[np.arange(out.shape[1]) < lengths[:, None]] = self.values
         return out
 
@@ -86,7 +97,8 @@ def _with_dtype(dtype: np.dtype, memory: Any) -> np.ndarray:
 def _ragged(dtype: np.dtype, memory: Tuple[Any, Any]) -> Ragged:
     values, offsets = memory
     offsets = np.array(offsets, np.int64)
-    return Ragged(_with_dtype(dtype, values), (offsets - offsets[0]) // dtype.itemsize)
+    values = _with_dtype(dtype, values)
+    return Ragged(values, (offsets - offsets[0]) // (dtype.itemsize * math.prod(values.shape[1:])))
 
 
 # A field of a loader: its number, its spec, and the function that makes a batch's value from memory.

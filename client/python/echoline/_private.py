@@ -16,6 +16,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import threading
 import time
 from typing import Callable, Iterator, List, Optional
@@ -173,6 +174,8 @@ class PrivateDaemon:
         command = [find_daemon(), "--private", self._state_dir(), "--config", os.fspath(config), "--set",
                    f"daemon.runtime_dir={self.folder}"]
         environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+        # The step `python` runs users' code with the modules of this interpreter.
+        environment.setdefault("ECHOLINE_PYTHON", sys.executable)
         # A session of its own: signals for the group or the terminal of the first user are not for the daemon.
         with open(self.log_path, "wb") as log, _all_processors():
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._cwd,

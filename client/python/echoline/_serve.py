@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -48,7 +49,8 @@ class Daemon:
                 command += ["--set", f"{name}={value}"]
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                                 env={**os.environ, "NOTIFY_SOCKET": self._ready.getsockname()},
+                                                 env={"ECHOLINE_PYTHON": sys.executable, **os.environ,
+                                                      "NOTIFY_SOCKET": self._ready.getsockname()},
                                                  preexec_fn=preexec)
             self._await_ready(timeout)
         except BaseException:

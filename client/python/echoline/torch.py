@@ -6,6 +6,7 @@ do not write to a tensor of shared memory in place, the process would fault; wri
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -78,7 +79,7 @@ def _device_ragged(ragged: Ragged) -> Ragged:
     values, offsets = _device_tensor(ragged.values), _device_tensor(ragged.offsets)
     # Not from `values`: it may have a wider type.
     bytes_each = 2 if ragged.values.dtype == "bfloat16" else np.dtype(ragged.values.dtype).itemsize
-    return Ragged(values, offsets.view(torch.int64) // bytes_each)
+    return Ragged(values, offsets.view(torch.int64) // (bytes_each * math.prod(values.shape[1:])))
 
 
 def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequence[str]) -> Dict[str, Any]:

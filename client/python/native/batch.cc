@@ -104,8 +104,13 @@ PyObject* tensor(PyObject* self, PyObject* number) {
     return make_memory(made);
   }
   const void* values = static_cast<const char*>(found.data) + found.offsets[0];
+  std::uint64_t inner_bytes = item;
+  for (std::uint32_t axis = 1; axis < found.rank; ++axis) inner_bytes *= found.shape[axis];
+  Memory made = memory_of(*lease, values, found.dtype, found.bytes / inner_bytes);
+  made.rank = static_cast<int>(found.rank);
+  std::copy(found.shape + 1, found.shape + found.rank, made.shape + 1);
   return Py_BuildValue(
-      "NN", make_memory(memory_of(*lease, values, found.dtype, found.bytes / item)),
+      "NN", make_memory(made),
       make_memory(memory_of(*lease, found.offsets, ECHOLINE_UINT64, batch.rows + 1)));
 }
 

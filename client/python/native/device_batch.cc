@@ -54,6 +54,7 @@ PyObject* tensor(PyObject* self, PyObject* number) {
   DeviceTensor offsets = made;
   offsets.data = found.offsets;
   offsets.dtype = ECHOLINE_UINT64;
+  offsets.rank = 1;
   offsets.shape[0] = static_cast<std::int64_t>(batch.rows) + 1;
   return Py_BuildValue("NN", make_device_tensor(made), make_device_tensor(offsets));
 }

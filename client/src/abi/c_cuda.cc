@@ -105,16 +105,20 @@ void fill_tensor(const DeviceBatch& batch, std::size_t index, echoline_cuda_tens
   tensor.dtype = plan.dtype;
   tensor.data = buffer.at(plan.result);
   tensor.rank = 1;
+  std::uint64_t inner_bytes = plan.element_bytes;
+  for (const std::uint64_t size : plan.sizes) {
+    inner_bytes *= size;
+    tensor.shape[tensor.rank++] = size;
+  }
   // A ragged field is one run of values with offsets.
   if (plan.ragged) {
     tensor.offsets = buffer.at(plan.offsets);
     tensor.bytes = buffer.value_bytes(index);
-    tensor.shape[0] = tensor.bytes / plan.element_bytes;
+    tensor.shape[0] = tensor.bytes / inner_bytes;
     return;
   }
   // The first dimension is the rows of this rank.
   tensor.shape[0] = buffer.rows();
-  for (const std::uint64_t size : plan.sizes) tensor.shape[tensor.rank++] = size;
   tensor.bytes = buffer.rows() * plan.row_bytes;
 }
 

@@ -166,7 +166,7 @@ FieldPlan copied_as_is(const Field& field) {
   plan.name = field.name;
   plan.ragged = field.ragged;
   plan.dtype = field.dtype;
-  if (!field.ragged) plan.sizes.assign(field.sizes.begin(), field.sizes.end());
+  plan.sizes.assign(field.sizes.begin() + (field.ragged ? 1 : 0), field.sizes.end());
   plan.element_bytes = static_cast<std::uint32_t>(shm::dtype_bytes(field.dtype));
   plan.input_row_bytes = field.row_bytes;
   return plan;

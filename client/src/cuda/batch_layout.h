@@ -33,8 +33,8 @@ struct FieldPlan {
   Transform transform = Transform::kNone;
   bool flip = false;
   bool ragged = false;
-  std::uint32_t dtype = 0;                            // of the result
-  std::vector<std::uint64_t> sizes;                   // of one row of the result; ragged: none
+  std::uint32_t dtype = 0;           // of the result
+  std::vector<std::uint64_t> sizes;  // of one row of the result; ragged: without the first
   std::uint32_t height = 0, width = 0, channels = 0;  // of images
   std::uint32_t element_bytes = 0;                    // of the input
   std::uint64_t input_row_bytes = 0;                  // ragged: the most

@@ -61,8 +61,11 @@ void Batch::tensor(const Field& field, echoline_tensor& tensor) const {
   tensor.row_bytes = field.row_bytes;
   tensor.shape[0] = rows();
   tensor.rank = 1;
+  // Without the ragged dimension: its length differs from row to row.
+  for (std::size_t i = field.ragged ? 1 : 0; i < field.sizes.size(); ++i) {
+    tensor.shape[tensor.rank++] = field.sizes[i];
+  }
   if (!field.ragged) {
-    for (const std::uint32_t size : field.sizes) tensor.shape[tensor.rank++] = size;
     tensor.data = fixed_rows(field);
     tensor.bytes = rows() * field.row_bytes;
     return;

@@ -71,7 +71,15 @@ Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& ent
   if (!is_section(header, entry.arena) || entry.row_bytes > header.total_bytes) {
     return broken("a field's arena");
   }
+  // row_bytes must be the product of the element size and the shape; compare without overflow.
+  Uint128 bytes = element;
+  for (std::uint32_t i = 0; i < entry.rank; ++i) {
+    bytes *= entry.sizes[i];
+    if (bytes > header.total_bytes) return broken("a field's shape");
+  }
+  if (bytes != entry.row_bytes || entry.row_bytes == 0) return broken("a field's row size");
   if (entry.kind == shm::kFieldRagged) {
+    if (entry.rank == 0) return broken("a ragged field's shape");
     // In each slot batch_rows + 1 offsets, and values for batch_rows rows of maximum size.
     const std::uint64_t run = (std::uint64_t{header.batch_rows} + 1) * sizeof(std::uint64_t);
     const Uint128 values =
@@ -83,13 +91,6 @@ Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& ent
     return {};
   }
   if (entry.kind != shm::kFieldFixed) return broken("a field's kind");
-  // row_bytes must be the product of the element size and the shape; compare without overflow.
-  Uint128 bytes = element;
-  for (std::uint32_t i = 0; i < entry.rank; ++i) {
-    bytes *= entry.sizes[i];
-    if (bytes > header.total_bytes) return broken("a field's shape");
-  }
-  if (bytes != entry.row_bytes || entry.row_bytes == 0) return broken("a field's row size");
   if (static_cast<Uint128>(entry.arena_rows) * entry.row_bytes > entry.arena.bytes ||
       entry.arena_rows < header.batch_rows) {
     return broken("a field's arena rows");

@@ -18,7 +18,7 @@ struct Field {
   std::string name;
   std::uint32_t dtype = 0;
   bool ragged = false;
-  std::vector<std::uint32_t> sizes;  // shape of one row
+  std::vector<std::uint32_t> sizes;  // shape of one row; ragged: the first is the maximum
   std::uint64_t row_bytes = 0;       // ragged: maximum bytes of one row
   std::uint64_t arena_rows = 0;
   std::uint64_t arena_bytes = 0;  // of one of the two adjacent mappings

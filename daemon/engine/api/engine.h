@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "engine/api/attach.h"
+#include "engine/api/preparation.h"
 #include "engine/api/stats.h"
 #include "record/core/index.h"
 
@@ -54,6 +55,10 @@ class Engine : public AttachHandler {
   // above echo.max. Returns where it begins in each pass that had another factor.
   virtual Result<std::vector<FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) = 0;
+
+  // Prepares samples of a stream for another host (engine/samples). Any thread; does not block.
+  virtual Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
+                                                     SampleAnswer answer) = 0;
 
   virtual EngineStats stats() const = 0;
   // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no

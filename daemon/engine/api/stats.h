@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cache/level_stats.h"
 #include "decode/sample.h"
 #include "echoline/shm/ring_layout.h"
+#include "engine/api/stall_report.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
@@ -32,6 +34,32 @@ struct StageStats {
   std::uint64_t starved_ns = 0;
   std::uint64_t blocked_ns = 0;
 };
+
+// What one step costs the workers, from sampled rows.
+struct StepStats {
+  std::string step;
+  std::uint64_t rows = 0;
+  std::uint64_t ns = 0;
+};
+
+// What the workers have made; wall time in sum over workers.
+struct PreparationStats {
+  std::uint64_t first_rows = 0, first_ns = 0;    // rows that had to be decoded
+  std::uint64_t again_rows = 0, again_ns = 0;    // rows from kept samples or rows
+  std::uint64_t timed_ns = 0, timed_cpu_ns = 0;  // of the sampled rows: wall and CPU time
+};
+
+// What the fetcher did.
+struct FetchingStats {
+  std::uint64_t records = 0;        // that arrived
+  std::uint64_t store_records = 0;  // of these, from the store
+  std::uint64_t store_ns = 0, cache_ns = 0, idle_ns = 0;
+};
+
+// Where trainers' waits for fetch were spent.
+enum class FetchPlace : std::uint8_t { kStore, kServers, kCache, kPause };
+inline constexpr std::array<const char*, 4> kFetchPlaceNames = {"store", "servers", "cache",
+                                                                "pause"};
 
 // The counters of a stream over the last seconds, as differences: the state now, not the average
 // since the stream was created.
@@ -69,6 +97,7 @@ struct ConsumerStats {
   shm::DeviceFigures device = {};          // what it reports of its GPU
   // Changes of the echo factor in its epoch: first block, and thousandths.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
+  std::uint32_t pass = 0;  // its number among the stream's passes
 };
 
 // Where a new echo factor begins in a pass.
@@ -106,6 +135,37 @@ struct PictureStats {
   std::uint64_t avif = 0;
 };
 
+// A stream whose samples preparation servers make.
+struct RemoteStats {
+  std::uint64_t answered = 0;       // requests, by outcome
+  std::uint64_t failed = 0;         // the server was not reached, or too late
+  std::uint64_t refused = 0;        // another version or pipeline, no permission
+  std::uint64_t busy = 0;           // the server had too much to do
+  std::uint64_t damaged = 0;        // the answer had wrong bytes
+  std::uint64_t second = 0;         // sent because the first one was late
+  std::uint64_t bytes = 0;          // of samples
+  std::uint64_t local_records = 0;  // that this host had to read itself
+  std::uint64_t servers = 0;        // known now
+  std::uint64_t reachable = 0;      // of them
+  std::uint64_t in_flight = 0;      // requests now
+};
+
+// A stream whose samples are made here for other hosts.
+struct ServedStats {
+  std::uint64_t samples = 0;
+  std::uint64_t bad = 0;  // verdicts on records that cannot be decoded
+  std::uint64_t bytes = 0;
+};
+
+// Calls of users' functions, of all `python` steps together.
+struct UserCodeStats {
+  std::uint64_t steps = 0;
+  std::uint64_t returned = 0, raised = 0, refused = 0, died = 0, timed_out = 0;  // calls
+  std::uint64_t ns = 0;
+  std::uint64_t workers = 0;   // processes now
+  std::uint64_t replaced = 0;  // processes
+};
+
 struct StreamStats {
   std::string name;
   std::string state;  // opening, ready, drained, failed
@@ -132,9 +192,15 @@ struct StreamStats {
   std::uint64_t records_repeated = 0;
   std::uint64_t records_replaced = 0;
   PictureStats pictures;
+  UserCodeStats user_code;
   std::uint64_t seek_hits = 0;  // of pictures.jpeg_own, with and without a seek index
   std::uint64_t seek_misses = 0;
   std::vector<StageStats> stages;
+  std::vector<StepStats> steps;
+  PreparationStats preparation;
+  FetchingStats fetching;
+  std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_wait_ns{};  // by FetchPlace
+  std::uint64_t record_bytes = 0;                                      // of all records, encoded
   std::vector<ConsumerStats> consumers;
   double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
   double seconds_to_first_batch = 0;     // 0 while unknown
@@ -148,6 +214,9 @@ struct StreamStats {
   std::vector<cache::LevelStats> caches;  // by level, of those there are
   std::uint64_t records_ordered = 0;      // and not there yet
   RecentStats recent;
+  std::optional<RemoteStats> remote;
+  std::optional<ServedStats> served;
+  StallReport stall;
   Verdict verdict;
 };
 
@@ -157,6 +226,11 @@ struct EngineStats {
   std::uint64_t memory_reserved = 0;
   std::uint32_t workers = 0;
   std::uint64_t tasks_queued = 0;  // that wait for a worker
+  // Of a preparation server: samples in preparation or on their way, and requests that were refused
+  // because of them.
+  std::uint64_t served_bytes_now = 0;
+  std::uint64_t served_bytes_max = 0;  // 0: this daemon is none
+  std::uint64_t served_refused = 0;
 };
 
 }  // namespace echoline::engine

@@ -5,12 +5,13 @@
 
 namespace echoline::engine {
 
-void FetchMeter::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes) {
+void FetchMeter::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
+                         echo::Form form) {
   // Counted before the item notifies its waiters: the counters include a record that is in use.
   records_.fetch_add(1, kRelaxed);
   bytes_.fetch_add(bytes->size(), kRelaxed);
   waiting_.fetch_sub(1, kRelaxed);
-  request.item->arrive(std::move(bytes));
+  request.item->arrive(std::move(bytes), form);
 }
 
 void FetchMeter::drop_unwanted(std::vector<FetchRequest>& requests) {
@@ -29,8 +30,8 @@ void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
   const std::uint64_t passed = now_ns - accounted_until_ns_;
   accounted_until_ns_ = now_ns;
   // The cost of a byte is measured from time at the store only, not from time at the cache.
-  if (work == FetchWork::kAtStore) store_ns_ += passed;
-  if (work == FetchWork::kAtStore || work == FetchWork::kAtCache) {
+  if (work == FetchWork::kAtStore) store_ns_.fetch_add(passed, kRelaxed);
+  if (work != FetchWork::kHeldUp && work != FetchWork::kNone) {
     busy_ns_.fetch_add(passed, kRelaxed);
     // kHeldUp is neither: requests exist, and the store's pause or the fleet's fills delay them.
   } else if (work == FetchWork::kNone) {
@@ -39,7 +40,7 @@ void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
 }
 
 double FetchMeter::store_ns_per_byte() const {
-  return static_cast<double>(store_ns_) /
+  return static_cast<double>(store_ns_.load(kRelaxed)) /
          static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
 }
 
@@ -48,11 +49,14 @@ FetchCounters FetchMeter::counters() const {
           .bytes = bytes_.load(kRelaxed),
           .busy_ns = busy_ns_.load(kRelaxed),
           .idle_ns = idle_ns_.load(kRelaxed),
+          .store_ns = store_ns_.load(kRelaxed),
+          .store_records = store_records_.load(kRelaxed),
           .waiting = waiting_.load(kRelaxed),
           .agreed = agreed_.load(kRelaxed),
           .disagreed = disagreed_.load(kRelaxed),
           .repeated = repeated_.load(kRelaxed),
-          .replaced = replaced_.load(kRelaxed)};
+          .replaced = replaced_.load(kRelaxed),
+          .present = present_.load(kRelaxed)};
 }
 
 }  // namespace echoline::engine

@@ -11,22 +11,25 @@
 
 namespace echoline::engine {
 
+// What the fetcher's thread waits for.
+enum class FetchWork : std::uint8_t { kAtStore, kAtServers, kAtCache, kHeldUp, kNone };
+
 struct FetchCounters {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t busy_ns = 0;  // with a request in flight
-  std::uint64_t idle_ns = 0;  // with nothing requested
-  std::uint64_t waiting = 0;  // records requested and not delivered
+  std::uint64_t busy_ns = 0;   // with a request in flight
+  std::uint64_t idle_ns = 0;   // with nothing requested
+  std::uint64_t store_ns = 0;  // of busy_ns, with a read at the store; the rest: only at caches
+  std::uint64_t store_records = 0;  // that came from the store
+  std::uint64_t waiting = 0;        // records requested and not delivered
   // Records from the store that were compared with their checksum, or with another answer.
   std::uint64_t agreed = 0;
   std::uint64_t disagreed = 0;
   std::uint64_t repeated = 0;
   std::uint64_t replaced = 0;
-  std::uint64_t checksum_bytes = 0;  // memory of checksums that are not in the index
+  FetchWork present = FetchWork::kNone;  // what the thread waits for now
+  std::uint64_t checksum_bytes = 0;      // memory of checksums that are not in the index
 };
-
-// What the fetcher's thread waits for.
-enum class FetchWork : std::uint8_t { kAtStore, kAtCache, kHeldUp, kNone };
 
 // Any thread, except spend, count_stored and store_ns_per_byte: the fetcher's thread.
 class FetchMeter {
@@ -35,14 +38,20 @@ class FetchMeter {
 
   void count_requested(std::size_t count) { waiting_.fetch_add(count, kRelaxed); }
   // Hands the bytes to the request's item and counts them.
-  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes);
+  void deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
+               echo::Form form = echo::Form::kEncoded);
   // Removes the requests whose item has no other holder.
   void drop_unwanted(std::vector<FetchRequest>& requests);
   void count_checked(record::AnswerVerdict verdict);
 
   // Charges the time since the last call to what the thread had to do when it went to sleep.
   void spend(FetchWork work, std::uint64_t now_ns);
-  void count_stored(std::uint64_t bytes) { store_bytes_ += bytes; }
+  void count_stored(std::uint64_t bytes) {
+    store_bytes_ += bytes;
+    store_records_.fetch_add(1, kRelaxed);
+  }
+  // What the thread goes to sleep for.
+  void set_present(FetchWork work) { present_.store(work, kRelaxed); }
   // What a byte from the store costs in time; 0 while unknown.
   double store_ns_per_byte() const;
 
@@ -53,13 +62,15 @@ class FetchMeter {
   static constexpr auto kRelaxed = std::memory_order_relaxed;
 
   std::uint64_t accounted_until_ns_;
-  std::uint64_t store_ns_ = 0;  // with requests in flight, for store_bytes_
+  std::atomic<std::uint64_t> store_ns_{0};  // with requests in flight, for store_bytes_
   std::uint64_t store_bytes_ = 0;
   std::atomic<std::uint64_t> records_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> busy_ns_{0};
   std::atomic<std::uint64_t> idle_ns_{0};
   std::atomic<std::uint64_t> waiting_{0};
+  std::atomic<std::uint64_t> store_records_{0};
+  std::atomic<FetchWork> present_{FetchWork::kNone};
   std::atomic<std::uint64_t> agreed_{0};
   std::atomic<std::uint64_t> disagreed_{0};
   std::atomic<std::uint64_t> repeated_{0};

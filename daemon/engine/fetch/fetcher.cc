@@ -29,6 +29,14 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
   if (options.own_thread) thread_.start();
 }
 
+Status Fetcher::use_servers(RemoteReaderOptions options) {
+  ECHOLINE_ASSIGN(remote_,
+                  RemoteReader::open(std::move(options), meter_, [this] { store_.wake(); }));
+  ECHOLINE_TRY(remote_->check());
+  thread_.start();
+  return {};
+}
+
 void Fetcher::stop() {
   // First the thread that starts lookups, then the threads that run them.
   thread_.stop();
@@ -57,6 +65,7 @@ bool Fetcher::do_work() {
   fill_slots(now_ns);
   // Asked before the poll: the thread does not wait for what is requested meanwhile.
   const FetchWork work = present_work();
+  meter_.set_present(work);
   std::vector<source::ReadResult> results = store_.poll(next_deadline(now_ns));
   const std::uint64_t after_ns = monotonic_ns();
   meter_.spend(work, after_ns);
@@ -71,6 +80,7 @@ void Fetcher::take_in(std::uint64_t now_ns) {
     requests.swap(incoming_);
   }
   add_to_store(cache_.take_answers(now_ns));
+  take_remote();
   for (FetchRequest& request : requests) {
     // Also for substitutes of bad records, whose request comes with the record number only.
     request.extent = index_.extent(request.record);
@@ -81,16 +91,42 @@ void Fetcher::take_in(std::uint64_t now_ns) {
 
 void Fetcher::fill_slots(std::uint64_t now_ns) {
   if (failed_) return;  // no more requests; what is in flight still arrives
-  // While the store is out of reach, the fleet may still have what is wanted.
-  const bool may_route = !store_.is_paused(now_ns) || cache_.has_fleet();
-  while (may_route && cache_.has_room_for_fills() && !coalescer_.empty() &&
-         store_.has_slot_for_more(cache_.asked_runs())) {
-    add_to_store(cache_.route(coalescer_.take(store_.requests_at_once())));
+  while (!coalescer_.empty()) {
+    const std::optional<bool> remote = next_goes_remote(now_ns);
+    if (!remote) break;
+    if (*remote) {
+      for (FetchRun& run : cache_.route(coalescer_.take(RemoteReader::kAtOnce))) {
+        remote_->add(std::move(run));
+      }
+    } else {
+      std::vector<FetchRun> runs = cache_.route(coalescer_.take(store_.requests_at_once()));
+      if (remote_ != nullptr) remote_->count_local(runs);
+      add_to_store(std::move(runs));
+    }
   }
   std::vector<std::uint64_t> dropped;
   store_.submit_ready(now_ns, dropped);
   // Requests that followed a dropped one look for another way.
   for (const std::uint64_t record : dropped) cache_.release(record);
+}
+
+std::optional<bool> Fetcher::next_goes_remote(std::uint64_t now_ns) const {
+  if (remote_ != nullptr && remote_->is_reachable()) {
+    return remote_->has_room() ? std::optional(true) : std::nullopt;
+  }
+  // While the store is out of reach, the fleet may still have what is wanted.
+  if (store_.is_paused(now_ns) && !cache_.has_fleet()) return std::nullopt;
+  if (!cache_.has_room_for_fills() || !store_.has_slot_for_more(cache_.asked_runs())) {
+    return std::nullopt;
+  }
+  return false;
+}
+
+void Fetcher::take_remote() {
+  if (remote_ == nullptr) return;
+  FetchRun again;
+  add_to_store(remote_->take_results(again));
+  for (FetchRequest& request : again) coalescer_.put_back(std::move(request));
 }
 
 void Fetcher::add_to_store(std::vector<FetchRun> runs) {
@@ -149,6 +185,7 @@ void Fetcher::fail(const Status& status) {
 
 FetchWork Fetcher::present_work() const {
   if (store_.has_requests()) return FetchWork::kAtStore;
+  if (remote_ != nullptr && remote_->has_requests()) return FetchWork::kAtServers;
   // Requested, and neither in flight nor at a cache: the store pauses, or the fills have no room.
   if (!coalescer_.empty()) return FetchWork::kHeldUp;
   return meter_.waiting() > 0 ? FetchWork::kAtCache : FetchWork::kNone;

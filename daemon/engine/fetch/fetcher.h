@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.h"
 #include "base/status.h"
 #include "engine/fetch/cache_router.h"
 #include "engine/fetch/fetch_meter.h"
+#include "engine/fetch/remote_reader.h"
 #include "engine/fetch/request_coalescer.h"
 #include "engine/fetch/store_reader.h"
 #include "engine/runtime/agent.h"
@@ -28,7 +30,7 @@ class Fetcher : public Agent {
   struct Options {
     bool wait_on_error = true;  // keep trying while a store is out of reach, else fail
     std::uint64_t reach = 0;    // how much later a request may come and still join (coalescer)
-    bool own_thread = true;     // else the caller runs do_work()
+    bool own_thread = true;     // else use_servers() starts it, or the caller runs do_work()
   };
   // Called from the I/O thread when the stream cannot continue: the data changed, or the store
   // refused.
@@ -37,6 +39,10 @@ class Fetcher : public Agent {
   Fetcher(std::unique_ptr<source::Source> source, const record::Index& index, Caches caches,
           Options options, FailureFunction on_failure);
   ~Fetcher() override { stop(); }
+  // From now on records come from preparation servers, as decoded samples, as far as servers can be
+  // reached. Starts the thread. Once, before the first request. Errors: the files, or servers that
+  // refuse.
+  Status use_servers(RemoteReaderOptions options);
   // Ends the I/O thread; records requested later never arrive. Not from that thread itself.
   void stop();
 
@@ -44,6 +50,9 @@ class Fetcher : public Agent {
   void request(std::vector<FetchRequest> requests);
   FetchCounters counters() const;
   source::Counters source_counters() const { return store_.counters(); }
+  // Null where nothing is prepared elsewhere.
+  const RemoteReader* remote() const { return remote_.get(); }
+  const ReadsInFlight& reads() const { return store_.reads(); }
 
   // Agent. The step blocks in the source's poll, which wake() ends.
   bool do_work() override;
@@ -53,8 +62,12 @@ class Fetcher : public Agent {
  private:
   // Takes new requests and the cache's answers.
   void take_in(std::uint64_t now_ns);
-  // Moves runs from the coalescer to the store, as far as it has slots.
+  // Moves runs from the coalescer to the store or the servers, as far as they have slots.
   void fill_slots(std::uint64_t now_ns);
+  // Delivers frames; what servers cannot prepare goes to the store.
+  void take_remote();
+  // Whether the next run goes to a server. Nothing: it has to wait.
+  std::optional<bool> next_goes_remote(std::uint64_t now_ns) const;
   // Handles the result of one ranged read: delivers its records or requests them again.
   void finish(source::ReadResult result, std::uint64_t now_ns);
   // Checks one record's bytes, segment `segment` of `read`, then keeps and delivers them, or
@@ -76,6 +89,7 @@ class Fetcher : public Agent {
   RequestCoalescer coalescer_;
   StoreReader store_;
   CacheRouter cache_;
+  std::unique_ptr<RemoteReader> remote_;  // it wakes the store's poll
   bool failed_ = false;
 
   Mutex mutex_;  // no other lock is taken under it

@@ -37,17 +37,24 @@ void StoreReader::submit_ready(std::uint64_t now_ns, std::vector<std::uint64_t>&
       if (is_unwanted(request)) dropped.push_back(request.record);
     }
     meter_.drop_unwanted(run);
-    if (!run.empty()) submit(std::move(run));
+    if (!run.empty()) submit(std::move(run), now_ns);
   }
 }
 
-void StoreReader::submit(FetchRun run) {
+void StoreReader::submit(FetchRun run, std::uint64_t now_ns) {
   source::ReadRequest read;
   read.tag = next_tag_++;
   read.object = index_.shards()[run.front().extent.shard].object;
   // The destinations live in `in_flight_` until take(): the source writes to them during poll only.
   Finished& flight = in_flight_[read.tag];
   flight.requests = std::move(run);
+  const record::Extent& first = flight.requests.front().extent;
+  const record::Extent& last = flight.requests.back().extent;
+  reads_.add(read.tag, {.begin_ns = now_ns,
+                        .shard = first.shard,
+                        .offset = first.offset,
+                        .bytes = last.offset + last.bytes - first.offset,
+                        .records = flight.requests.size()});
   flight.buffers.reserve(flight.requests.size());
   for (const FetchRequest& request : flight.requests) {
     const auto& buffer =
@@ -66,6 +73,7 @@ std::vector<source::ReadResult> StoreReader::poll(std::uint64_t deadline_ns) {
 }
 
 StoreReader::Finished StoreReader::take(std::uint64_t tag) {
+  reads_.remove(tag);
   return std::move(in_flight_.extract(tag).mapped());
 }
 
@@ -75,6 +83,7 @@ bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {
   if (!is_paused(now_ns)) {
     pause_ns_ = std::clamp(pause_ns_ * 2, kPauseFirstNs, kPauseMaxNs);
     pause_until_ns_ = now_ns + pause_ns_;
+    reads_.set_pause(status.message(), pause_until_ns_);
     log_warning("fetch", "{}; trying again in {} ms, trainers wait (read.on_error: wait)",
                 status.message(), pause_ns_ / 1'000'000);
   }

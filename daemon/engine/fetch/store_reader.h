@@ -11,13 +11,14 @@
 #include "base/status.h"
 #include "engine/fetch/cache_router.h"
 #include "engine/fetch/fetch_meter.h"
+#include "engine/fetch/reads_in_flight.h"
 #include "engine/fetch/request_coalescer.h"
 #include "record/core/learned_checksums.h"
 #include "source/core/source.h"
 
 namespace echoline::engine {
 
-// Called by the fetcher's thread; wake and counters by any thread.
+// Called by the fetcher's thread; wake, counters and reads by any thread.
 class StoreReader {
  public:
   // `wait_on_error`: retry for as long as the store is out of reach, with growing pauses.
@@ -67,10 +68,11 @@ class StoreReader {
 
   void wake() { source_->wake(); }
   source::Counters counters() const { return source_->counters(); }
+  const ReadsInFlight& reads() const { return reads_; }
 
  private:
   // Sends the run as one ranged read, with a buffer for each record.
-  void submit(FetchRun run);
+  void submit(FetchRun run, std::uint64_t now_ns);
   // What an answer is compared with: the learned checksum, else that of the index.
   record::KnownChecksum known_checksum(std::uint64_t record) const;
   // Remembers the checksum of an accepted answer; logs the first one that replaces another.
@@ -85,6 +87,7 @@ class StoreReader {
   std::deque<FetchRun> ready_;
   std::unordered_map<std::uint64_t, Finished> in_flight_;  // by tag
   std::uint64_t next_tag_ = 0;
+  ReadsInFlight reads_;  // the same for reports
   std::uint64_t pause_until_ns_ = 0;
   std::uint64_t pause_ns_ = 0;
 };

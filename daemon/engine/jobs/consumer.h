@@ -9,6 +9,7 @@
 #include "engine/api/job.h"
 #include "engine/jobs/trainer_counters.h"
 #include "engine/pass/pass.h"
+#include "engine/stats/present_wait.h"
 #include "engine/stats/wait_ledger.h"
 #include "plan/position.h"
 
@@ -33,7 +34,10 @@ struct Consumer {
   bool moving = false;
   std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
-  TrainerCounters before;  // of its earlier attachments
+  PresentWait present_wait;
+  std::uint64_t released = 0;           // batches, when it was last looked at
+  std::uint64_t released_since_ns = 0;  // since when it has released just these
+  TrainerCounters before;               // of its earlier attachments
 
   // The next row that it will be given.
   plan::Position position() const { return pass->ring().view(reader).next; }

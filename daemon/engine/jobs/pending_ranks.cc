@@ -145,6 +145,15 @@ bool PendingRanks::awaits_job(const Pass& pass) const {
                      [&](const NamedJob& named) { return named.pass.get() == &pass; });
 }
 
+std::vector<PendingRanks::Place> PendingRanks::places() const {
+  std::vector<Place> places;
+  for (const Wait& wait : waits_) places.push_back({wait.pass, wait.reader, wait.job.name});
+  for (const NamedJob& named : named_jobs_) {
+    if (!named.has_come) places.push_back({named.pass, named.reader, named.name});
+  }
+  return places;
+}
+
 void PendingRanks::forget(const Pass& pass) {
   // The readers in the ring end with the pass, so they are not removed here.
   waits_.remove_if([&](const Wait& wait) { return wait.pass.get() == &pass; });

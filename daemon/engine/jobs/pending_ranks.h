@@ -53,6 +53,13 @@ class PendingRanks {
   bool awaits_rank(const Pass& pass) const;
   // Whether this pass waits for a job of publish.jobs.
   bool awaits_job(const Pass& pass) const;
+  // The readers that keep slots for somebody who is to come.
+  struct Place {
+    std::shared_ptr<Pass> pass;
+    std::uint64_t reader = 0;
+    std::string job;
+  };
+  std::vector<Place> places() const;
   // Of a pass that ends.
   void forget(const Pass& pass);
 

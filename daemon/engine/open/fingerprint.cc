@@ -12,6 +12,7 @@
 #include "base/hex.h"
 #include "base/scheme.h"
 #include "plan/plan.h"
+#include "prepare/frame.h"
 
 namespace echoline::engine {
 namespace {
@@ -27,14 +28,26 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
+// Removes where the code is and how it is run: its text is hashed by itself.
+void leave_essence(v1::Python& python) {
+  python.clear_file();
+  python.clear_interpreter();
+  python.clear_workers();
+  python.clear_timeout();
+  python.clear_memory();
+  python.clear_sample_bytes();
+  python.clear_environment();
+  python.clear_user();
+}
+
 // The part of a stream's definition that changes order or values, without the seed.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
   kept.set_lanes(stream.lanes());
   kept.mutable_bad_records()->set_policy(stream.bad_records().policy());
   for (const v1::Step& step : stream.pipeline()) {
-    // Caches and the ring change no order and no value.
-    if (step.has_cache() || step.has_publish()) continue;
+    // Caches, the ring and the place of the work change no order and no value.
+    if (step.has_cache() || step.has_publish() || step.has_prepare()) continue;
     // Of `read` only the token format counts: it decides what a record is. The objects are hashed
     // by object_line.
     if (step.has_read()) {
@@ -42,7 +55,9 @@ v1::Stream essence(const v1::Stream& stream) {
       if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
       continue;
     }
-    *kept.add_pipeline() = step;
+    v1::Step& copy = *kept.add_pipeline();
+    copy = step;
+    if (copy.has_python()) leave_essence(*copy.mutable_python());
   }
   return kept;
 }
@@ -77,17 +92,39 @@ void write_part(Fingerprint& fingerprint, const Part& part, const std::string& t
   std::copy_n(std::begin(canonical.digest), part.bytes, fingerprint.begin() + part.begin);
 }
 
-}  // namespace
-
-Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
+std::string data_text(const record::DataSet& data_set) {
   std::string data = fmt::format("{}\n{}", data_set.format(), data_set.metadata_text());
   for (const record::Shard& shard : data_set.index().shards()) data += object_line(shard);
+  return data;
+}
+
+}  // namespace
+
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
+                        const std::string& code) {
   Fingerprint result{};
-  write_part(result, kData, data);
-  write_part(result, kPipeline,
-             fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)));
+  write_part(result, kData, data_text(data_set));
+  write_part(
+      result, kPipeline,
+      fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)) + code);
   write_part(result, kSeed, fmt::format("{}", stream.seed()));
   return result;
+}
+
+std::string sample_fingerprint(const v1::Stream& stream, const record::DataSet& data_set) {
+  v1::Stream made;
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.has_prepare()) break;
+    if (step.has_read() && step.read().has_tokens()) {
+      *made.add_pipeline()->mutable_read()->mutable_tokens() = step.read().tokens();
+    }
+    if (step.has_decode()) *made.add_pipeline() = step;
+  }
+  Fingerprint result{};
+  write_part(result, kData, data_text(data_set));
+  write_part(result, kPipeline,
+             fmt::format("samples {}\n", prepare::kSampleVersion) + deterministic_bytes(made));
+  return {result.begin(), result.end()};
 }
 
 std::string difference(const Fingerprint& one, const Fingerprint& other) {

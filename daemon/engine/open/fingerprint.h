@@ -20,10 +20,16 @@ inline constexpr std::size_t kFingerprintDataBytes = 6;
 // size, ETag, record count), of every step that changes order or values together with the plan
 // version, and of the seed. Workers, slots, caches, throttles and endpoints are not part of it, nor
 // folder and times of local files: a copy on another host has the same fingerprint.
-Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set);
+// `code` is the text of users' functions that the steps call; where they are stored does not count.
+Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
+                        const std::string& code);
 
 // Names the difference, as "another data set and another seed"; empty if there is none.
 std::string difference(const Fingerprint& one, const Fingerprint& other);
+
+// Of what a preparation server makes: the data set, and the steps before `prepare`. 16 bytes. The
+// seed is no part of it while these steps draw nothing.
+std::string sample_fingerprint(const v1::Stream& stream, const record::DataSet& data_set);
 
 std::string to_hex(const Fingerprint& fingerprint);
 

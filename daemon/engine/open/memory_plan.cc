@@ -16,6 +16,10 @@ constexpr std::uint64_t kLeastAheadBytes = 8 << 20;
 constexpr std::uint64_t kCoverDiskNs = 500'000'000;
 constexpr std::uint64_t kCoverStoreNs = 20'000'000'000;
 
+std::uint64_t grown(std::uint64_t bytes, double growth) {
+  return static_cast<std::uint64_t>(growth * static_cast<double>(bytes));
+}
+
 std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
   std::uint64_t bytes = 0;
   for (const decode::FieldType& type : types) {
@@ -28,28 +32,28 @@ std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
 // read.read_ahead is less than a batch. The largest record must fit in addition to a chunk that
 // waits for it.
 std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
-                               std::uint64_t batch_rows, std::uint64_t mean_bytes) {
+                               std::uint64_t batch_rows, std::uint64_t mean_bytes, double growth) {
   const std::uint64_t wanted =
       std::min(std::max<std::uint64_t>(read.read_ahead(), batch_rows * mean_bytes),
                // Without the maximum below, a record larger than the limit could never be
                // requested.
                2 * index.record_count() * mean_bytes);
-  return std::max(wanted,
-                  index.record_bytes_max() + kChunkBytes + batch_rows * kAheadOverheadBytes);
+  return std::max(wanted, grown(index.record_bytes_max(), growth) + kChunkBytes +
+                              batch_rows * kAheadOverheadBytes);
 }
 
 // Adjacent records share a request if they are requested together. A quarter of what is ahead is
 // requested at a time, and adjacent records are spread over the whole shuffle window.
 ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
-                              const plan::PlanSpec& plan) {
+                              const plan::PlanSpec& plan, double growth) {
   const std::uint64_t mean_bytes =
-      index.record_bytes_total() / index.record_count() + kAheadOverheadBytes;
+      grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
   const std::uint64_t together =
       // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
   // A throttled local source imitates a store.
-  const bool disk = is_local(read.url(0)) && !read.has_throttle();
-  const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes);
+  const bool disk = is_local(read.url(0)) && !read.has_throttle() && growth == 1;
+  const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
@@ -80,17 +84,17 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
 }  // namespace
 
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types,
-                       std::uint64_t decoded_bytes) {
+                       const std::vector<decode::FieldType>& row_types, std::uint64_t decoded_bytes,
+                       double growth) {
   const plan::PlanSpec& spec = plan.spec();
-  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec)};
+  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth)};
   // Under batch echo the slots hold what is repeated.
   if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
     return memory;
   }
   // No more items than records: a window can be larger than the data set.
   const std::uint64_t items = std::min(plan.kept_max(), index.record_count());
-  memory.window_floor_bytes = bytes_of_any(index, items);
+  memory.window_floor_bytes = grown(bytes_of_any(index, items), growth);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * decoded_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

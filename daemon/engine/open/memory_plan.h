@@ -24,8 +24,10 @@ struct MemoryPlan {
 };
 
 // `row_types` are those of the finished rows; `decoded_bytes` is the mean size of a decoded record.
+// `growth`: the bytes that arrive for each encoded byte; more than 1 where they are decoded
+// already.
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types,
-                       std::uint64_t decoded_bytes);
+                       const std::vector<decode::FieldType>& row_types, std::uint64_t decoded_bytes,
+                       double growth = 1);
 
 }  // namespace echoline::engine

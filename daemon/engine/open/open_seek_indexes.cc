@@ -34,6 +34,9 @@ std::vector<std::string> description(const v1::Stream& stream) {
   const v1::Read& read = config::read_step(stream);
   std::vector<std::string> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
+  // A selection numbers its records in its own way.
+  words.push_back(read.split().ShortDebugString());
+  words.push_back(fmt::format("{}", read.limit()));
   std::map<std::string, std::string> keys;
   for (const auto& [name, field] : config::decode_step(stream).fields()) keys[name] = field.key();
   for (const auto& [name, key] : keys) {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/scheme.h"
 #include "config/pipeline.h"
+#include "config/preparation.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
@@ -15,9 +16,13 @@
 #include "engine/open/probe.h"
 #include "record/open/open_data_set.h"
 #include "source/open/open_source.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 namespace {
+
+// Headers of a frame, about.
+constexpr std::uint64_t kFrameOverheadBytes = 128;
 
 plan::EchoPoint echo_point(const v1::Stream& stream) {
   switch (config::echo_place(stream)) {
@@ -65,7 +70,7 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
 
 ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
                          const std::vector<decode::FieldType>& row_types,
-                         const record::DataSet& data_set) {
+                         const record::DataSet& data_set, const std::string& code) {
   const plan::PlanSpec& plan = whole_plan.spec();
   // Without batch echo, slots and live descriptors are equally many (Pass::try_start_batch).
   const std::uint32_t slots = config::publish_step(stream).slots();
@@ -96,11 +101,18 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   spec.rows_per_epoch = whole_plan.rows_per_epoch();
   spec.records_per_epoch = whole_plan.record_count();
   // Trainers find it in the ring's header and put it into their states.
-  spec.fingerprint = fingerprint(stream, data_set);
+  spec.fingerprint = fingerprint(stream, data_set, code);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
+}
+
+// The text of all users' functions.
+std::string code_of(const augment::Chain& chain) {
+  std::string code;
+  for (const user_code::Workers* workers : chain.user_code()) code += workers->function().source;
+  return code;
 }
 
 SlowPolicy slow_policy(const v1::Stream& stream) {
@@ -170,6 +182,32 @@ std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer,
   return scratch;
 }
 
+// Of a stream whose samples other hosts prepare.
+RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& step,
+                                   std::string fingerprint, const batch::Preparer& preparer,
+                                   double growth) {
+  std::vector<std::string> servers;
+  for (const std::string& server : step.servers()) {
+    servers.push_back(config::server_address(server));
+  }
+  return {.client = {.stream = name,
+                     .fingerprint = std::move(fingerprint),
+                     .fields = preparer.decoded_types(),
+                     .servers = std::move(servers),
+                     .certificate = step.certificate(),
+                     .key = step.key(),
+                     .server_ca = step.server_ca(),
+                     .concurrency = step.concurrency(),
+                     .wait = step.fallback() == "wait"},
+          .growth = growth};
+}
+
+double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
+  const double mean =
+      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
+  return static_cast<double>(decoded_bytes + kFrameOverheadBytes) / std::max(1.0, mean);
+}
+
 std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index) {
   return std::make_unique<BadRecords>(
       index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
@@ -179,12 +217,16 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
 
 }  // namespace
 
-Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stream,
+Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& given,
                                  const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
                                  const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail) {
   // Includes listing and indexing: seconds_to_first_batch counts from here.
   const std::uint64_t created_ns = monotonic_ns();
+  const v1::Prepare* const prepare = config::prepare_step(given);
+  const bool serves = options.serves && prepare != nullptr;
+  const bool is_remote = !serves && prepare != nullptr;
+  const v1::Stream stream = config::with_own_cache(given, serves);
   const v1::Read& read = config::read_step(stream);
   const v1::Publish& publish = config::publish_step(stream);
   ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
@@ -202,8 +244,11 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
   ECHOLINE_ASSIGN(OpenedCache cache,
                   open_cache(name, stream, *data.source, data_set, *preparer, budget));
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
-  const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes);
-  const ring::RingSpec ring = ring_spec(stream, *plan, probed.row_types, data_set);
+  const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
+  const MemoryPlan memory =
+      plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes, growth);
+  const ring::RingSpec ring =
+      ring_spec(stream, *plan, probed.row_types, data_set, code_of(preparer->chain()));
   OpenedSeekIndexes seek = open_seek_indexes(
       stream, index, ring, *preparer,
       {.share = options.seek_index,
@@ -219,8 +264,15 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
       std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
                        // Records of one window may be requested far apart and still share a read.
-                       .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window)},
+                       .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window),
+                       .own_thread = !is_remote},
       fail);
+  std::string samples_fingerprint;
+  if (prepare != nullptr) samples_fingerprint = sample_fingerprint(stream, data_set);
+  if (is_remote) {
+    ECHOLINE_TRY(fetcher->use_servers(
+        remote_options(name, *prepare, samples_fingerprint, *preparer, growth)));
+  }
   std::unique_ptr<SeekWriter> seek_writer;
   if (seek.indexes != nullptr && seek.indexes->has_log())
     seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
@@ -242,12 +294,17 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                  .cache = std::move(cache.levels),
                  .samples = std::move(cache.samples),
                  .fetcher = std::move(fetcher),
+                 .serves = serves,
+                 .sample_fingerprint = std::move(samples_fingerprint),
+                 .decoded_bytes = probed.decoded_bytes,
+                 .frame_growth = growth,
                  .pool = &pool,
                  .worker_scratch = std::move(scratch),
                  .ring_spec = ring,
                  .slots = publish.slots(),
                  .slow = slow_policy(stream),
                  .auto_factor = config::echo_is_auto(stream),
+                 .stall_report_ns = options.stall_report_ns,
                  .read_ahead = memory.read_ahead,
                  .window_floor_bytes = memory.window_floor_bytes,
                  .window_wish_bytes = memory.window_wish_bytes,

@@ -30,11 +30,12 @@ std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
   return static_cast<std::uint64_t>(growth * mean_bytes);
 }
 
+// Decodes a record into `scratch.sample`, which may borrow its `bytes`.
 Status probe_record(source::Source& source, const record::Index& index,
                     const batch::Preparer& preparer, std::uint64_t record,
-                    batch::WorkerScratch& scratch) {
+                    std::vector<std::byte>& bytes, batch::WorkerScratch& scratch) {
   const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
-  ECHOLINE_ASSIGN(const std::vector<std::byte> bytes, record::read_record(index, record, source));
+  ECHOLINE_ASSIGN(bytes, record::read_record(index, record, source));
   return preparer.decode(record, bytes, scratch)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
 }
@@ -61,11 +62,12 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
   // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
+  std::vector<std::byte> encoded;
   augment::RowShapes shapes(preparer.chain());
   std::uint64_t bytes = 0;
   Status last;
   for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
-    last = probe_record(source, index, preparer, record, scratch);
+    last = probe_record(source, index, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
     const auto prepared = preparer.try_steps(scratch);
     last = prepared.status();
@@ -91,11 +93,13 @@ Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::Dat
   // A record in the middle of a compressed shard costs the unpacking of all before it.
   const std::uint64_t spacing = data_set.random_access() ? records / tried : 1;
   batch::WorkerScratch scratch = preparer.make_scratch();
+  std::vector<std::byte> encoded;
   std::vector<double> sizes;
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {
     // In the middle of its section, so the first and the last record are not preferred.
-    last = probe_record(source, data_set.index(), preparer, i * spacing + spacing / 2, scratch);
+    last = probe_record(source, data_set.index(), preparer, i * spacing + spacing / 2, encoded,
+                        scratch);
     if (last.ok()) {
       sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(scratch.sample)));
     }

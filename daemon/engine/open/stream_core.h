@@ -17,6 +17,7 @@
 #include "engine/fetch/fetcher.h"
 #include "engine/open/bad_records.h"
 #include "engine/open/seek_writer.h"
+#include "engine/open/step_account.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
 #include "engine/walk/read_ahead.h"
@@ -41,8 +42,12 @@ struct StreamCounters {
   std::atomic<std::uint64_t> prepare_first_rows{0};
   std::atomic<std::uint64_t> prepare_again_ns{0};  // rows made from kept samples
   std::atomic<std::uint64_t> prepare_again_rows{0};
+  std::atomic<std::uint64_t> served_samples{0};  // to other hosts
+  std::atomic<std::uint64_t> served_bytes{0};
+  std::atomic<std::uint64_t> served_bad{0};    // verdicts on bad records
   std::atomic<std::uint64_t> window_bytes{0};  // decoded or finished, kept for re-use
   std::atomic<std::uint64_t> encoded_bytes{0};
+  StepAccount steps;
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
@@ -60,6 +65,10 @@ struct PresentFactor {
 // have locks of their own. Passes, items and workers share it: the last of them destroys it, after
 // Stream has stopped the fetcher.
 struct StreamCore {
+  // What arrives for an extent of a record: an estimate where it is a frame of a decoded sample.
+  std::uint64_t arriving_bytes(const record::Extent& extent) const {
+    return static_cast<std::uint64_t>(frame_growth * static_cast<double>(extent.bytes));
+  }
   bool repeats_batches() const { return plan->spec().echo_point == plan::EchoPoint::kBatch; }
 
   std::string name;
@@ -77,12 +86,18 @@ struct StreamCore {
   std::unique_ptr<cache::Levels> cache;         // null without a cache step after read
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   std::unique_ptr<Fetcher> fetcher;
+  bool serves = false;              // other hosts get its samples; it has no passes
+  std::string sample_fingerprint;   // of what is prepared elsewhere; empty without `prepare`
+  std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean
+  double frame_growth = 1;          // bytes that arrive for each encoded byte
   WorkerPool* pool = nullptr;
   std::vector<batch::WorkerScratch> worker_scratch;  // by worker
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;
-  bool auto_factor = false;       // the daemon sets the echo factor
+  bool auto_factor = false;  // the daemon sets the echo factor
+  // A wait of a trainer that is longer has a report in the log.
+  std::uint64_t stall_report_ns = 10'000'000'000;
   ReadAhead::Options read_ahead;  // of each pass
   // Of each pass: the echo window in encoded form, for which there is always room, and in the form
   // that is reused (MemoryPlan).

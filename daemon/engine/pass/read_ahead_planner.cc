@@ -54,8 +54,9 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
   while (!postponed_.empty()) {
     FetchRequest& next = postponed_.front();
     // Before the request is sent: bytes in flight count against the bound.
-    if (account_->ahead_bytes() + next.extent.bytes > core_.read_ahead.most_bytes) return;
-    next.item->count_ahead(next.extent.bytes, now_ns);
+    const std::uint64_t bytes = core_.arriving_bytes(next.extent);
+    if (account_->ahead_bytes() + bytes > core_.read_ahead.most_bytes) return;
+    next.item->count_ahead(bytes, now_ns);
     requests.push_back(std::move(next));
     postponed_.pop_front();
   }

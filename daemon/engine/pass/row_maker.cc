@@ -1,6 +1,7 @@
 #include "engine/pass/row_maker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <span>
 #include <thread>
@@ -22,6 +23,32 @@ class WorkerInside {
 
  private:
   std::atomic<std::uint32_t>& count_;
+};
+
+// Times a row in full if its turn has come; a row that is not made does not count.
+class RowTimer {
+ public:
+  explicit RowTimer(batch::StepSampler& sampler)
+      : sampler_(sampler), timed_(sampler.begins_timed()) {
+    static const std::string kOther = "other";
+    if (timed_) sampler_.times.begin(kOther);
+  }
+  ~RowTimer() {
+    if (timed_) sampler_.times.end();
+  }
+  RowTimer(const RowTimer&) = delete;
+  RowTimer& operator=(const RowTimer&) = delete;
+
+  void count(std::uint64_t spent_ns, StepAccount& account) {
+    sampler_.note(spent_ns);
+    if (!std::exchange(timed_, false)) return;
+    sampler_.times.end();
+    account.add(sampler_.times, sampler_.take_rows());
+  }
+
+ private:
+  batch::StepSampler& sampler_;
+  bool timed_;
 };
 
 // Points `fields` at the memory of a row's fields in the ring.
@@ -69,6 +96,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
   const std::uint64_t begin_ns = monotonic_ns();
+  RowTimer timer(scratch.sampler);
   MutexLock lock(item.mutex);
   // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kBytesMissing;
@@ -77,6 +105,8 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
+  // Users' code can take seconds, and nobody wants the row of a pass that ends.
+  scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   Status status;
   if (first_use) {
@@ -87,6 +117,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
     status = core_->preparer->prepare_kept(item, key, scratch, target);
     lock.lock();
   }
+  if (status.code() == Code::kCancelled) return Made::kStopped;
   if (!status.ok()) {
     const Status decision = replace_bad_record(item, status);
     const std::uint64_t substitute = item.record;
@@ -100,7 +131,9 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
     core_->fail(decision);
     return Made::kStopped;
   }
-  count_time(first_use, monotonic_ns() - begin_ns);
+  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  count_time(first_use, spent_ns);
+  timer.count(spent_ns, core_->counters->steps);
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.
     account_->count_used(item.ahead_bytes());
@@ -176,8 +209,8 @@ void RowMaker::finish_ragged(const InFlightBatch& batch) {
 
 void RowMaker::stop() {
   stopping_.store(true);
-  // A row takes at most some milliseconds, and a pass ends rarely.
-  while (workers_inside_.load() != 0) std::this_thread::yield();
+  // A row takes at most some milliseconds, with users' code about a second, and a pass ends rarely.
+  while (workers_inside_.load() != 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 }  // namespace echoline::engine

@@ -9,18 +9,23 @@
 
 namespace echoline::engine {
 
-// One per stream, looked at every tick. Not thread safe. It says nothing of waits for other jobs or
-// ranks: those have lines of their own (slow_job_detector.h, pending_ranks.h).
+// One per stream, looked at every tick. Not thread safe.
 class StallLog {
  public:
-  static constexpr std::uint64_t kStallNs = 10'000'000'000;
+  // `stall_ns`: how long a wait is before it has a line.
+  explicit StallLog(std::uint64_t stall_ns) : stall_ns_(stall_ns) {}
 
+  struct Note {
+    std::string text;     // the line to log, or empty
+    bool begins = false;  // it is the first of its wait
+  };
   // `waited_ns`: how long the trainer that has waited longest has waited by now; 0: none waits.
-  // Returns the line to log, or an empty one: a line when the wait reaches kStallNs and one when it
-  // is over. Trainers write their waits themselves, so no two waits have lines within kStallNs.
-  std::string note(std::uint64_t waited_ns, WaitCause cause, std::uint64_t now_ns);
+  // There is a line when the wait reaches stall_ns, and one when it is over. Trainers write their
+  // waits themselves, so no two waits have lines within stall_ns.
+  Note note(std::uint64_t waited_ns, WaitCause cause, std::uint64_t now_ns);
 
  private:
+  const std::uint64_t stall_ns_;
   std::uint64_t waited_ns_ = 0;  // at the last look
   bool stalled_ = false;         // the first line was returned
   std::uint64_t next_ns_ = 0;    // no first line before this time

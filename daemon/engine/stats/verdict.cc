@@ -89,6 +89,14 @@ std::string storage_remedy(const StreamStats& stats) {
                               : "a larger cache or a faster store helps";
 }
 
+std::string servers_remedy(const StreamStats& stats) {
+  if (stats.remote->reachable == 0) {
+    return "none can be reached: see the log, the network and prepare.servers";
+  }
+  const std::string factor = larger_factor(stats);
+  return factor.empty() ? "add servers, or give them more daemon.workers" : factor;
+}
+
 std::string workers_remedy(const StreamStats& stats) {
   // Under record echo a larger factor repeats the decoding and relieves only the store.
   if (stats.echo_point == "record")
@@ -133,6 +141,9 @@ Verdict of_cause(const StreamStats& stats, WaitCause cause, double share) {
   };
   switch (cause) {
     case WaitCause::kFetch:
+      if (stats.remote) {
+        return because("the preparation servers are the limit", servers_remedy(stats));
+      }
       return because("storage is the limit", storage_remedy(stats));
     case WaitCause::kPrep:
       return because("preparing on the workers is the limit", workers_remedy(stats));
@@ -195,6 +206,7 @@ Verdict verdict(const StreamStats& stats) {
   if (stats.state == "opening")
     return {"opening", opening_text(stats.indexing) + waiting_text(stats.indexing)};
   if (stats.state != "ready") return {stats.state, "the stream is " + stats.state};
+  if (stats.served) return {"nobody", "its samples are prepared for other hosts (daemon.serve)"};
   if (stats.consumers.empty())
     return {"nobody", "no trainer is attached; the first batches wait in the ring"};
   const RecentStats& recent = stats.recent;

@@ -13,7 +13,7 @@ Attendance::Attendance(const StreamCore& core, const PassSet& passes, std::uint3
       passes_(passes),
       pending_ranks_(core.name),
       rank_events_(core.name),
-      meter_(core, consumers_, passes, workers) {}
+      meter_(core, consumers_, passes, pending_ranks_, workers) {}
 
 void Attendance::add(Consumer consumer, const JoinedPass& joined, bool reattaches,
                      std::vector<TrainerNotice>& notices) {

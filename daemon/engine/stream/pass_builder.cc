@@ -14,7 +14,7 @@ using config::format_bytes;
 
 namespace {
 
-// Each row of a ragged field has room for `max_bytes`, which is easily set too high: names the
+// Each row of a ragged field has room for its maximum, which is easily set too high: names the
 // field that takes half of the ring or more.
 std::string largest_ragged(const ring::RingSpec& spec, std::uint64_t ring_bytes) {
   const std::uint64_t rows = std::uint64_t{spec.slot_count} * spec.batch_rows;
@@ -22,8 +22,16 @@ std::string largest_ragged(const ring::RingSpec& spec, std::uint64_t ring_bytes)
     // `elements` is the capacity of a row, for ragged fields, too.
     const std::uint64_t row_bytes = field.shape.elements() * shm::dtype_bytes(field.dtype);
     if (!field.ragged || rows * row_bytes < ring_bytes / 2) continue;
-    return fmt::format(", of which {} for rows of '{}': lower its max_bytes ({})",
-                       format_bytes(rows * row_bytes), field.name, format_bytes(row_bytes));
+    const bool bytes = field.inner_bytes() == 1;
+    if (field.rate != 0) {
+      return fmt::format(", of which {} for rows of '{}': lower its max_seconds ({:g})",
+                         format_bytes(rows * row_bytes), field.name,
+                         static_cast<double>(field.shape.sizes[0]) / field.rate);
+    }
+    return fmt::format(", of which {} for rows of '{}': lower its {} ({})",
+                       format_bytes(rows * row_bytes), field.name,
+                       bytes ? "max_bytes" : "largest number of elements",
+                       bytes ? format_bytes(row_bytes) : fmt::to_string(field.shape.sizes[0]));
   }
   return "";
 }

@@ -9,6 +9,21 @@
 #include "engine/stream/stream_report.h"
 
 namespace echoline::engine {
+namespace {
+
+Status drained(const std::string& name) {
+  return {Code::kFailedPrecondition,
+          fmt::format("stream '{}' was drained and takes no more trainers", name)};
+}
+
+Status prepared_for_others(const std::string& name) {
+  return {Code::kFailedPrecondition,
+          fmt::format("stream '{}' is prepared here for other hosts (daemon.serve): attach to the "
+                      "daemon of a host",
+                      name)};
+}
+
+}  // namespace
 
 Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers,
                ReattachBarrier reattach_barrier)
@@ -43,9 +58,8 @@ Status Stream::warm_up(BuiltPass pass, std::uint64_t now_ns) {
 }
 
 Status Stream::check_open() const {
-  if (!closed_) return failure_;
-  return Status(Code::kFailedPrecondition,
-                fmt::format("stream '{}' was drained and takes no more trainers", core_->name));
+  if (closed_) return drained(core_->name);
+  return failure_.ok() && core_->serves ? prepared_for_others(core_->name) : failure_;
 }
 
 void Stream::set_failed(const Status& status, std::uint64_t now_ns) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "base/log.h"
 #include "engine/open/open_cache.h"
 
 namespace echoline::engine {
@@ -12,6 +11,13 @@ namespace {
 
 std::uint64_t row_of(const Consumer& consumer, plan::Position position) {
   return consumer.pass->factors().absolute_row(position);
+}
+
+// Where the bytes are that trainers wait for.
+FetchPlace place_of(FetchWork work) {
+  if (work == FetchWork::kAtStore) return FetchPlace::kStore;
+  if (work == FetchWork::kAtServers) return FetchPlace::kServers;
+  return work == FetchWork::kHeldUp ? FetchPlace::kPause : FetchPlace::kCache;
 }
 
 }  // namespace
@@ -46,11 +52,20 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
+  if (cause == WaitCause::kFetch) {
+    const FetchPlace place = place_of(core_.fetcher->counters().present);
+    fetch_waited_ns_[static_cast<std::size_t>(place)] += charged.since_look_ns;
+  }
   // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
   attached_ns_ += charged.away_ns;
   // More read-ahead helps only against waits for bytes.
   if (view.waiting_since_ns != 0 && cause == WaitCause::kFetch) {
     consumer.pass->note_wait_for_bytes();
+  }
+  consumer.present_wait.see(view, now_ns);
+  if (view.released != consumer.released || consumer.released_since_ns == 0) {
+    consumer.released = view.released;
+    consumer.released_since_ns = now_ns;
   }
   return view;
 }
@@ -72,24 +87,11 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
     seen.trainer_waits |= view.waiting_since_ns != 0;
     if (view.misbehaved) misbehaved.push_back(consumer.connection);
   }
-  log_stall(now_ns);
+  stall_watch_.tick(now_ns);
   stages_.tick(now_ns, seen);
   // Once a second; differences to these notes are the present rates.
   if (rate_window_.due(now_ns)) rate_window_.note(totals(now_ns));
   return misbehaved;
-}
-
-void StreamMeter::log_stall(std::uint64_t now_ns) {
-  std::uint64_t waited_ns = 0;
-  WaitCause cause = WaitCause::kFetch;
-  for (const Consumer& consumer : consumers_.all()) {
-    const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
-    if (view.waiting_since_ns == 0 || now_ns <= view.waiting_since_ns + waited_ns) continue;
-    waited_ns = now_ns - view.waiting_since_ns;
-    cause = consumer.pass->wait_cause();
-  }
-  const std::string line = stall_log_.note(waited_ns, cause, now_ns);
-  if (!line.empty()) log_warning({"engine", core_.name}, "{}", line);
 }
 
 RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
@@ -116,34 +118,30 @@ RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
 void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
   stats.stages = stages_.stages();
   stats.upstream_downstream_ratio = stages_.ratio().ratio();
+  stats.fetch_wait_ns = fetch_waited_ns_;
   report_passes(stats);
   report_trainers(stats);
   stats.recent = rate_window_.until(totals(now_ns));
+  stats.stall = stall_watch_.report(now_ns);
 }
 
 void StreamMeter::report_passes(StreamStats& stats) const {
   stats.passes = passes_.members().size();
   std::uint64_t& ring_bytes = stats.memory_bytes["ring"];
   for (const PassSet::Member& member : passes_.members()) {
-    const Pass& pass = *member.pass;
-    ring::Ring& ring = member.pass->ring();
-    ring_bytes += ring.bytes();
-    stats.read_ahead_target_bytes += pass.ahead_target_bytes();
-    // In this order: a batch that is released in between was published before.
-    const std::uint64_t released = ring.released();
-    const std::uint64_t published = ring.published() - released;
-    const std::uint64_t filling = pass.slots_filling();
-    stats.slots_published += published;
-    stats.slots_filling += filling;
-    // Of the live batches: slots of the window of batch echo are not counted.
-    // Published and filling are read one after the other, so the sum can be too large for a moment.
-    stats.slots_free += core_.slots - std::min<std::uint64_t>(core_.slots, published + filling);
+    ring_bytes += member.pass->ring().bytes();
+    stats.read_ahead_target_bytes += member.pass->ahead_target_bytes();
   }
+  const SlotCounts slots = count_slots(core_, passes_);
+  stats.slots_free = slots.free;
+  stats.slots_filling = slots.filling;
+  stats.slots_published = slots.published;
 }
 
 void StreamMeter::report_trainers(StreamStats& stats) const {
   // Lag is measured within a pass: other passes are at other places on purpose.
   std::map<const Pass*, std::uint64_t> foremost_row;
+  std::map<const Pass*, std::uint32_t> numbers;
   for (const Consumer& consumer : consumers_.all()) {
     std::uint64_t& row = foremost_row[consumer.pass.get()];
     row = std::max(row, row_of(consumer, consumer.position()));
@@ -156,6 +154,9 @@ void StreamMeter::report_trainers(StreamStats& stats) const {
     const TrainerCounters counters = consumer.counters(view);
     ConsumerStats& trainer = stats.consumers.emplace_back();
     trainer.job = consumer.job.name;
+    // Passes are numbered as they are met first.
+    trainer.pass = numbers.emplace(consumer.pass.get(), static_cast<std::uint32_t>(numbers.size()))
+                       .first->second;
     trainer.rank = consumer.rank;
     trainer.world_size = consumer.job.world_size;
     trainer.batch_size = consumer.job.batch_size;

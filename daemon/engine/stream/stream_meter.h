@@ -11,8 +11,8 @@
 #include "engine/open/stream_core.h"
 #include "engine/stats/rate_window.h"
 #include "engine/stats/stage_clock.h"
-#include "engine/stats/stall_log.h"
 #include "engine/stream/pass_set.h"
+#include "engine/stream/stall_watch.h"
 
 namespace echoline::engine {
 
@@ -20,8 +20,12 @@ namespace echoline::engine {
 class StreamMeter {
  public:
   StreamMeter(const StreamCore& core, Consumers& consumers, const PassSet& passes,
-              std::uint32_t workers)
-      : core_(core), consumers_(consumers), passes_(passes), stages_(core, workers) {}
+              const PendingRanks& pending_ranks, std::uint32_t workers)
+      : core_(core),
+        consumers_(consumers),
+        passes_(passes),
+        stages_(core, workers),
+        stall_watch_(core, consumers, passes, pending_ranks) {}
 
   // At every tick. Logs long waits. Returns the trainers whose cursor page holds impossible values.
   std::vector<std::uint64_t> tick(std::uint64_t now_ns);
@@ -39,8 +43,6 @@ class StreamMeter {
  private:
   // Charges what the trainer waited since it was last looked at; returns its cursor page.
   ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
-  // Logs that trainers wait long, and the end of such a wait.
-  void log_stall(std::uint64_t now_ns);
   // Counters since the stream's creation.
   RecentStats totals(std::uint64_t now_ns) const;
   // Fills in rings, slots and read-ahead.
@@ -53,10 +55,11 @@ class StreamMeter {
   const PassSet& passes_;
   StageClock stages_;
   RateWindow rate_window_;
-  StallLog stall_log_;
+  StallWatch stall_watch_;
   DetachedCounters detached_;
   // Over all trainers, also those that have detached:
-  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
+  std::array<std::uint64_t, 5> waited_ns_{};                              // by WaitCause
+  std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_waited_ns_{};  // by FetchPlace
   std::uint64_t attached_ns_ = 0;
   std::uint64_t ticked_ns_ = 0;
 };

@@ -22,6 +22,8 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   const std::optional<std::uint32_t> kept =
       KeptFactor(options.state_dir, name, core->ring_spec.fingerprint).load();
   if (kept.has_value()) stream->factor_control().begin_with(*kept);
+  // It has no trainers, so no ring and no passes.
+  if (core->serves) return stream;
   // Without a trainer, so that the first one finds batches ready.
   ECHOLINE_ASSIGN(BuiltPass pass,
                   build_pass(core, *budget, {.factors = stream->factor_control().first_factors()}));

@@ -59,6 +59,12 @@ Result<std::vector<std::string>> keys_of(const record::Index& index,
   return keys;
 }
 
+std::vector<SampleUse> uses_of(const std::vector<plan::RowUse>& rows) {
+  std::vector<SampleUse> uses;
+  for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
+  return uses;
+}
+
 void log_created(const std::string& name, const StreamStats& stats) {
   log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
            pluralize(stats.records, "record"), pluralize(stats.shards, "shard"),
@@ -81,7 +87,10 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
 }
 
 OpenOptions open_options(const v1::Daemon& daemon) {
-  return {.state_dir = daemon.state_dir(), .seek_index = daemon.seek_index()};
+  return {.state_dir = daemon.state_dir(),
+          .seek_index = daemon.seek_index(),
+          .serves = !daemon.serve().listen().empty(),
+          .stall_report_ns = daemon.stall_report()};
 }
 
 }  // namespace
@@ -90,12 +99,15 @@ Result<std::unique_ptr<Engine>> Engine::create(const v1::Daemon& daemon) {
   ECHOLINE_TRY(check_budget_fits(daemon.memory()));
   if (!daemon.state_dir().empty())
     source::LearnedLimits::of_process().keep_in(daemon.state_dir() + "/endpoints");
-  return std::unique_ptr<Engine>(std::make_unique<StreamRegistry>(daemon));
+  auto engine = std::make_unique<StreamRegistry>(daemon);
+  ECHOLINE_TRY(engine->open());
+  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
+      samples_(shared_, daemon.serve()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
@@ -256,6 +268,7 @@ EngineStats StreamRegistry::stats() const {
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
+  samples_.report(stats);
   return stats;
 }
 
@@ -271,16 +284,10 @@ Result<std::map<std::string, std::string>> StreamRegistry::states(const std::str
   return stream->states();
 }
 
-Result<std::shared_ptr<StreamCore>> StreamRegistry::core_of(const std::string& name) const {
-  const MutexLock lock(shared_.mutex);
-  ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
-  return stream->core();
-}
-
 // Without the lock: reading keys of an index can take long, and the core is shared.
 Result<std::vector<std::string>> StreamRegistry::keys(
     const std::string& name, const std::vector<std::uint64_t>& samples) const {
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
   return keys_of(core->data_set->index(), samples);
 }
 
@@ -288,12 +295,10 @@ Result<std::vector<std::string>> StreamRegistry::keys(
 Result<std::vector<SampleUse>> StreamRegistry::step(const std::string& name, std::uint32_t epoch,
                                                     std::uint64_t step,
                                                     std::uint32_t batch_size) const {
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(name));
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
   ECHOLINE_ASSIGN(const std::vector<plan::RowUse> rows,
                   plan::rows_of_step(*core->plan, epoch, step, batch_size));
-  std::vector<SampleUse> uses;
-  for (const plan::RowUse& row : rows) uses.push_back({row.record, row.use});
-  return uses;
+  return uses_of(rows);
 }
 
 // Passes end first, then the trainers get time to take what is published.

@@ -11,6 +11,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
+#include "engine/stream/sample_service.h"
 #include "engine/stream/stream_driver.h"
 #include "engine/stream/stream_opener.h"
 
@@ -21,6 +22,8 @@ namespace echoline::engine {
 class StreamRegistry : public Engine {
  public:
   explicit StreamRegistry(const v1::Daemon& daemon);
+  // Reserves what is no stream's. Once, before the first stream.
+  Status open() { return samples_.open(budget_); }
   ~StreamRegistry() override;
 
   Status announce_stream(const std::string& name, const v1::Stream& stream) override;
@@ -30,6 +33,10 @@ class StreamRegistry : public Engine {
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
   Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
+  Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
+                                             SampleAnswer answer) override {
+    return samples_.prepare(question, std::move(answer));
+  }
   EngineStats stats() const override;
   std::uint64_t rounds() const override { return driver_.rounds(); }
   Result<v1::Stream> definition(const std::string& name) const override;
@@ -50,12 +57,11 @@ class StreamRegistry : public Engine {
   void add(const std::string& name, std::unique_ptr<Stream> stream, std::uint64_t generation);
   // Ends the passes of a stream that takes no more trainers; returns the stream's generation.
   Result<std::uint64_t> close_stream(const std::string& name);
-  // What is read without the lock; the stream may be deleted meanwhile.
-  Result<std::shared_ptr<StreamCore>> core_of(const std::string& name) const;
 
   MemoryBudget budget_;
   AttachedTrainersFile trainers_file_;
   mutable SharedStreams shared_;
+  SampleService samples_;
   StreamDriver driver_;
   // Last: its workers may report a failure to the driver until they have ended.
   WorkerPool pool_;

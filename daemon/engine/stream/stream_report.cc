@@ -1,10 +1,12 @@
 #include "engine/stream/stream_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "config/pipeline.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/open_cache.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 
@@ -17,6 +19,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.echo_point = config::to_string(config::echo_place(definition));
   stats.fields = spec.fields;
   stats.records = index.record_count();
+  stats.record_bytes = index.record_bytes_total();
   stats.shards = index.shard_count();
   stats.meta_files = index.meta_files();
   stats.rows_per_epoch = present.rows;
@@ -30,6 +33,46 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
 }
+
+namespace {
+
+// What workers and fetcher have done, for the account of time.
+void report_work(const StreamCore& core, const FetchCounters& fetched, StreamStats& stats) {
+  const StreamCounters& counters = *core.counters;
+  const StepAccount::Totals totals = counters.steps.totals();
+  for (const auto& [step, cost] : totals.steps) stats.steps.push_back({step, cost.rows, cost.ns});
+  stats.preparation = {.first_rows = counters.prepare_first_rows.load(),
+                       .first_ns = counters.prepare_first_ns.load(),
+                       .again_rows = counters.prepare_again_rows.load(),
+                       .again_ns = counters.prepare_again_ns.load(),
+                       .timed_ns = totals.timed_ns,
+                       .timed_cpu_ns = totals.timed_cpu_ns};
+  stats.fetching = {.records = fetched.records,
+                    .store_records = fetched.store_records,
+                    .store_ns = fetched.store_ns,
+                    // Read one after the other, so it could be negative for a moment.
+                    .cache_ns = fetched.busy_ns - std::min(fetched.busy_ns, fetched.store_ns),
+                    .idle_ns = fetched.idle_ns};
+}
+
+UserCodeStats user_code_stats(const StreamCore& core) {
+  UserCodeStats stats;
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    const user_code::Counters& counters = workers->counters();
+    ++stats.steps;
+    stats.returned += counters.returned.load();
+    stats.raised += counters.raised.load();
+    stats.refused += counters.refused.load();
+    stats.died += counters.died.load();
+    stats.timed_out += counters.timed_out.load();
+    stats.ns += counters.ns.load();
+    stats.workers += counters.workers.load();
+    stats.replaced += counters.replaced.load();
+  }
+  return stats;
+}
+
+}  // namespace
 
 void report_counters(const StreamCore& core, StreamStats& stats) {
   const StreamCounters& counters = *core.counters;
@@ -48,18 +91,27 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   stats.records_disagreed = fetched.disagreed;
   stats.records_repeated = fetched.repeated;
   stats.records_replaced = fetched.replaced;
+  report_work(core, fetched, stats);
   const decode::ImageCounts& pictures = core.preparer->image_counts();
   stats.pictures = {.jpeg_own = pictures.jpeg.own.load(),
                     .jpeg_libjpeg = pictures.jpeg.libjpeg.load(),
                     .png = pictures.png.load(),
                     .webp = pictures.webp.load(),
                     .avif = pictures.avif.load()};
+  stats.user_code = user_code_stats(core);
   if (core.seek_indexes != nullptr) {
     stats.seek_hits = core.seek_indexes->hits();
     stats.seek_misses = core.seek_indexes->misses();
     stats.memory_bytes["seek_index"] = core.seek_indexes->bytes();
   }
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
+  if (const RemoteReader* remote = core.fetcher->remote()) stats.remote = remote->stats();
+  if (core.serves) {
+    const std::uint64_t bad = counters.served_bad.load();
+    stats.served = {.samples = counters.served_samples.load() - bad,
+                    .bad = bad,
+                    .bytes = counters.served_bytes.load()};
+  }
   stats.records_ordered = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);

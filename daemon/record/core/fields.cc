@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "record/core/data_set.h"
 
@@ -59,6 +61,13 @@ std::string_view copy_to_scratch(Fields& fields, std::string_view text) {
   const std::size_t at = scratch.size();
   scratch.append(text);
   return std::string_view(scratch).substr(at);
+}
+
+void add_origin(std::string_view key, std::string_view url, Fields& fields) {
+  for (const auto& [name, value] : {std::pair{kKeyField, key}, {kUrlField, url}}) {
+    const std::string_view copy = copy_to_scratch(fields, value);
+    fields.fields.push_back({name, std::as_bytes(std::span(copy))});
+  }
 }
 
 }  // namespace echoline::record

@@ -11,6 +11,7 @@
 #include "record/index/listing.h"
 #include "record/open/detect.h"
 #include "record/open/formats.h"
+#include "record/select/selected_set.h"
 #include "source/open/open_source.h"
 
 namespace echoline::record {
@@ -81,6 +82,9 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& step, source::Sou
     // Before the listing, so that a change while it runs is noticed at the next start.
     folder_listing.note_folder_states();
     ECHOLINE_ASSIGN(set, open_listed(allowed, request));
+  }
+  if (selects_records(read)) {
+    ECHOLINE_ASSIGN(set, select_records(read, std::move(set)));
   }
   ECHOLINE_TRY(report_done(*set, progress));
   return set;

@@ -83,11 +83,14 @@ class GrpcControlServer final : public ControlServer {
   Status listen(const std::string& path, const v1::ControlAccess& access) {
     if (!access.listen().empty()) {
       // Read now: a wrong file is an error at start.
-      ECHOLINE_ASSIGN(tls_, TlsFiles::open(access));
+      ECHOLINE_ASSIGN(tls_, TlsFiles::open(tls_paths(access)));
     }
     const mode_t mode = roles_.admit_other_users() ? kOthersMode : kOwnMode;
     // The sockets before gRPC: a second daemon fails here.
-    ECHOLINE_ASSIGN(gate_, ControlGate::open(path, mode, access.listen()));
+    ECHOLINE_ASSIGN(gate_, ControlGate::open({.path = path,
+                                              .mode = mode,
+                                              .listen = access.listen(),
+                                              .key = "daemon.control.listen"}));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[this](UniqueFd socket, const Peer& peer) {
                     acceptors_->accept(std::move(socket), roles_.of_peer(peer));
@@ -195,7 +198,10 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
                                                            const v1::ControlAccess& access,
                                                            const ControlContext& context) {
   ECHOLINE_ASSIGN(ControlRoles roles, ControlRoles::parse(access));
-  auto server = std::make_unique<GrpcControlServer>(std::move(roles), context);
+  ControlContext daemon = context;
+  // An operator has no other way to run code as the daemon's user.
+  daemon.creates_python = access.python() || access.operators().empty();
+  auto server = std::make_unique<GrpcControlServer>(std::move(roles), daemon);
   ECHOLINE_TRY(server->listen(path, access));
   return std::unique_ptr<ControlServer>(std::move(server));
 }

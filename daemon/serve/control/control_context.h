@@ -17,6 +17,7 @@ struct ControlContext {
   std::function<std::size_t()> connections;  // of the door
   const std::atomic<bool>* draining = nullptr;
   const std::atomic<bool>* started = nullptr;  // its first streams exist; null: always true
+  bool creates_python = true;  // calls may create streams that run code as the daemon's user
 };
 
 }  // namespace echoline::serve

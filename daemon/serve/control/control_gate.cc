@@ -40,17 +40,19 @@ std::string address_text(const sockaddr_storage& address, socklen_t bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<ControlGate>> ControlGate::open(const std::string& path, mode_t mode,
-                                                       const std::string& listen) {
-  std::unique_ptr<ControlGate> gate(new ControlGate(path));
+Result<std::unique_ptr<ControlGate>> ControlGate::open(ControlGateOptions options) {
+  std::unique_ptr<ControlGate> gate(new ControlGate(std::move(options)));
+  const ControlGateOptions& given = gate->options_;
   // TCP first: its address is more often wrong, and nothing has to be removed then.
-  if (!listen.empty()) {
-    ECHOLINE_ASSIGN(gate->tcp_, listen_tcp("daemon.control.listen", listen));
+  if (!given.listen.empty()) {
+    ECHOLINE_ASSIGN(gate->tcp_, listen_tcp(given.key, given.listen));
   }
   // Ends the thread's poll.
   gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!gate->stop_) return errno_status(errno, "creating an eventfd");
-  ECHOLINE_ASSIGN(gate->unix_, listen_unix(path, SOCK_STREAM, mode));
+  if (!given.path.empty()) {
+    ECHOLINE_ASSIGN(gate->unix_, listen_unix(given.path, SOCK_STREAM, given.mode));
+  }
   return gate;
 }
 
@@ -61,7 +63,7 @@ ControlGate::~ControlGate() {
     thread_.join();
   }
   // Only if the socket is ours: opening can have failed before.
-  if (unix_) ::unlink(path_.c_str());
+  if (unix_) ::unlink(options_.path.c_str());
 }
 
 void ControlGate::start(ControlGateHandler handler) {
@@ -73,7 +75,7 @@ std::uint16_t ControlGate::tcp_port() const {
   return tcp_ ? port_of(tcp_.get()) : std::uint16_t{0};
 }
 
-// The set for poll() is built in each round: it has at most 2 * kControlConnectionsMax connections
+// The set for poll() is built in each round: it has at most 2 * connections_max connections
 // (Unix and TCP).
 void ControlGate::run() {
   std::uint64_t next_second_ns = monotonic_ns() + kSecondNs;
@@ -147,14 +149,14 @@ bool ControlGate::has_room(const ControlPeer& newcomer) const {
   const auto all =
       static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), same));
   // Root and the daemon's user can use every connection, others not the reserved ones.
-  if (newcomer.own) return all < kControlConnectionsMax;
+  if (newcomer.own) return all < options_.connections_max;
   // Limits count per user, or per address for TCP.
   const auto of_peer = static_cast<std::size_t>(std::count_if(
       connections_.begin(), connections_.end(),
       [&](const ControlPeer& one) { return same(one) && one.peer_name == newcomer.peer_name; }));
   // Over TCP nobody is the daemon's own user, so nothing is reserved.
   const std::size_t reserved = newcomer.tcp ? 0 : kControlReservedForOwn;
-  return of_peer < kControlPerPeerMax && all + reserved < kControlConnectionsMax;
+  return of_peer < options_.per_peer_max && all + reserved < options_.connections_max;
 }
 
 void ControlGate::admit(UniqueFd socket, ControlPeer connection, const Peer& peer) {

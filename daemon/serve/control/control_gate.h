@@ -18,13 +18,22 @@
 
 namespace echoline::serve {
 
-// For the Unix socket and for TCP each, so that neither can use up the other's. A connection beyond
-// the limit is closed at once.
+// The defaults of a gate, for the Unix socket and for TCP each, so that neither can use up the
+// other's. A connection beyond the limit is closed at once.
 inline constexpr std::size_t kControlConnectionsMax = 128;
 // Of one user, or from one address. For root and the daemon's user only the limit above counts, and
 // 16 connections are reserved for them.
 inline constexpr std::size_t kControlPerPeerMax = 32;
 inline constexpr std::size_t kControlReservedForOwn = 16;
+
+struct ControlGateOptions {
+  std::string path{};    // of the Unix socket; empty: none
+  mode_t mode = 0600;    // of it
+  std::string listen{};  // empty: no TCP
+  std::string key;       // the setting of `listen`, for errors
+  std::size_t connections_max = kControlConnectionsMax;
+  std::size_t per_peer_max = kControlPerPeerMax;
+};
 
 struct ControlGateHandler {
   std::function<void(UniqueFd socket, const Peer& peer)> on_unix;
@@ -36,9 +45,8 @@ struct ControlGateHandler {
 // the accepted sockets and closes them; the gate keeps duplicates to count them.
 class ControlGate {
  public:
-  // Listens; start() accepts. `listen` "": no TCP.
-  static Result<std::unique_ptr<ControlGate>> open(const std::string& path, mode_t mode,
-                                                   const std::string& listen);
+  // Listens; start() accepts.
+  static Result<std::unique_ptr<ControlGate>> open(ControlGateOptions options);
   ControlGate(const ControlGate&) = delete;
   ControlGate& operator=(const ControlGate&) = delete;
   // Joins the thread and removes the socket. Accepted connections stay open: the handler owns them.
@@ -61,7 +69,7 @@ class ControlGate {
     bool own = false;       // of root or the daemon's user
   };
 
-  explicit ControlGate(std::string path) : path_(std::move(path)) {}
+  explicit ControlGate(ControlGateOptions options) : options_(std::move(options)) {}
   // The thread: polls the listeners and the connections.
   void run();
   // Accepts what waits at a listener.
@@ -74,7 +82,7 @@ class ControlGate {
   void remove_closed(const std::vector<bool>& closed);
   void recount();
 
-  const std::string path_;
+  const ControlGateOptions options_;
   UniqueFd unix_;
   UniqueFd tcp_;
   UniqueFd stop_;

@@ -2,8 +2,10 @@
 #include "serve/control/stream_status.h"
 
 #include <numeric>
+#include <thread>
 
 #include "base/clock.h"
+#include "base/processors.h"
 #include "base/utf8.h"
 #include "serve/monitor/memory_use.h"
 #include "serve/monitor/version.h"
@@ -28,6 +30,7 @@ void fill_consumer(const engine::ConsumerStats& stats, v1::Consumer& consumer) {
   consumer.set_step(stats.batch_size == 0 ? 0 : stats.row / stats.batch_size);
   consumer.set_batches(stats.batches);
   consumer.set_lag_rows(stats.lag_rows);
+  consumer.set_pass(stats.pass);
   consumer.set_wait_seconds(
       to_seconds(std::accumulate(stats.wait_ns.begin(), stats.wait_ns.end(), std::uint64_t{0})));
   for (std::size_t cause = 0; cause < stats.wait_ns.size(); ++cause) {
@@ -117,6 +120,73 @@ void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
   level.mutable_failures()->insert(stats.failures.begin(), stats.failures.end());
 }
 
+void fill_work(const engine::StreamStats& stats, v1::StreamStatus& status) {
+  for (const engine::StepStats& one : stats.steps) {
+    v1::StepCost& step = *status.add_steps();
+    step.set_step(one.step);
+    step.set_rows(one.rows);
+    step.set_seconds(to_seconds(one.ns));
+  }
+  v1::Preparation& made = *status.mutable_preparation();
+  made.set_first_rows(stats.preparation.first_rows);
+  made.set_first_seconds(to_seconds(stats.preparation.first_ns));
+  made.set_again_rows(stats.preparation.again_rows);
+  made.set_again_seconds(to_seconds(stats.preparation.again_ns));
+  made.set_timed_seconds(to_seconds(stats.preparation.timed_ns));
+  made.set_timed_cpu_seconds(to_seconds(stats.preparation.timed_cpu_ns));
+  v1::Fetching& fetched = *status.mutable_fetching();
+  fetched.set_records(stats.fetching.records);
+  fetched.set_store_records(stats.fetching.store_records);
+  fetched.set_store_seconds(to_seconds(stats.fetching.store_ns));
+  fetched.set_cache_seconds(to_seconds(stats.fetching.cache_ns));
+  fetched.set_idle_seconds(to_seconds(stats.fetching.idle_ns));
+  for (std::size_t place = 0; place < stats.fetch_wait_ns.size(); ++place) {
+    (*status.mutable_fetch_wait_seconds())[engine::kFetchPlaceNames[place]] =
+        to_seconds(stats.fetch_wait_ns[place]);
+  }
+  status.set_record_bytes(stats.record_bytes);
+}
+
+void fill_stall_reads(const engine::StallReport& stats, v1::StallReport& report) {
+  for (const engine::StallReport::Read& one : stats.reads) {
+    v1::StallRead& read = *report.add_reads();
+    read.set_address(to_utf8(one.address));
+    read.set_offset(one.offset);
+    read.set_bytes(one.bytes);
+    read.set_records(one.records);
+    read.set_seconds(to_seconds(one.age_ns));
+  }
+  report.set_in_flight(stats.in_flight);
+  report.set_records_awaited(stats.records_awaited);
+  report.set_store_pause(to_utf8(stats.store_pause));
+}
+
+void fill_stall(const engine::StallReport& stats, v1::StallReport& report) {
+  for (const std::string& line : stats.lines) report.add_lines(to_utf8(line));
+  for (const engine::StallReport::Wait& one : stats.waits) {
+    v1::StallWait& wait = *report.add_waits();
+    wait.set_job(one.job);
+    wait.set_rank(one.rank);
+    wait.set_pid(one.pid);
+    wait.set_limit(one.limit);
+    wait.set_seconds(to_seconds(one.waited_ns));
+  }
+  report.set_waiting(stats.waiting);
+  fill_stall_reads(stats, report);
+  report.set_workers_busy(stats.workers_busy);
+  report.set_chunks_queued(stats.chunks_queued);
+  for (const engine::StallReport::Holder& one : stats.holders) {
+    v1::StallHolder& holder = *report.add_holders();
+    holder.set_job(one.job);
+    holder.set_rank(one.rank);
+    holder.set_pid(one.pid);
+    holder.set_awaited(one.awaited);
+    holder.set_slots(one.slots);
+    holder.set_seconds(to_seconds(one.still_ns));
+  }
+  report.set_all_holders(stats.all_holders);
+}
+
 }  // namespace
 
 void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& status) {
@@ -141,6 +211,8 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   for (const auto& level : stats.caches) fill_cache(level, *status.add_caches());
   status.mutable_verdict()->set_limit(stats.verdict.limit);
   status.mutable_verdict()->set_text(to_utf8(stats.verdict.text));
+  fill_work(stats, status);
+  fill_stall(stats.stall, *status.mutable_stall());
   for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
   for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
   for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());
@@ -149,6 +221,9 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
 void fill_daemon_status(const engine::EngineStats& stats, v1::DaemonStatus& status) {
   status.set_version(kVersion);
   status.set_workers(stats.workers);
+  // Limits of control groups can change, but workers are created only once.
+  static const std::uint32_t processors = usable_processors(std::thread::hardware_concurrency());
+  status.set_processors(processors);
   status.set_memory_budget_bytes(stats.memory_budget);
   status.set_memory_reserved_bytes(stats.memory_reserved);
   const auto by_use = memory_by_use(stats);

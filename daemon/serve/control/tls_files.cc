@@ -25,14 +25,16 @@ struct Free {
 using Certificate = std::unique_ptr<X509, Free>;
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 
-Status wrong(std::string_view key, const std::string& path, std::string_view what) {
-  return Status(Code::kInvalidArgument, fmt::format("daemon.control.{}: {}: {}", key, path, what));
+Status wrong(const TlsPaths& files, std::string_view key, const std::string& path,
+             std::string_view what) {
+  return Status(Code::kInvalidArgument, fmt::format("{}.{}: {}: {}", files.block, key, path, what));
 }
 
-Result<std::string> read_file(std::string_view key, const std::string& path) {
+Result<std::string> read_file(const TlsPaths& files, std::string_view key,
+                              const std::string& path) {
   Result<std::string> text = read_bounded_file(path, kFileBytesMax);
   if (text.ok()) return text;
-  return text.status().with_context(fmt::format("daemon.control.{}", key));
+  return text.status().with_context(fmt::format("{}.{}", files.block, key));
 }
 
 std::unique_ptr<BIO, Free> reader_of(const std::string& text) {
@@ -79,61 +81,72 @@ bool is_over(const X509& certificate) {
   return X509_cmp_current_time(X509_get0_notAfter(&certificate)) < 0;
 }
 
-Status check_dates(const X509& certificate, const std::string& path) {
+Status check_dates(const TlsPaths& files, const X509& certificate) {
+  const std::string& path = files.certificate;
   if (is_over(certificate)) {
-    return wrong("certificate", path,
+    return wrong(files, "certificate", path,
                  fmt::format("expired on {}; renew it", date_of(X509_get0_notAfter(&certificate))));
   }
   if (X509_cmp_current_time(X509_get0_notBefore(&certificate)) > 0) {
-    return wrong("certificate", path,
+    return wrong(files, "certificate", path,
                  fmt::format("is not valid before {}; wait, or look at this host's clock",
                              date_of(X509_get0_notBefore(&certificate))));
   }
   return Status();
 }
 
-Status check_authorities(const std::string& text, const std::string& path) {
+Status check_authorities(const TlsPaths& files, const std::string& text) {
+  const std::string& path = files.client_ca;
   const std::vector<Certificate> authorities = certificates_in(text);
-  if (authorities.empty()) return wrong("client_ca", path, "holds no certificate in PEM form");
+  if (authorities.empty())
+    return wrong(files, "client_ca", path, "holds no certificate in PEM form");
   // One valid authority is enough: others may stay in the file after their renewal.
   for (const Certificate& one : authorities) {
     if (!is_over(*one)) return Status();
   }
-  return wrong("client_ca", path, "all authorities in it have expired; renew them");
+  return wrong(files, "client_ca", path, "all authorities in it have expired; renew them");
 }
 
 }  // namespace
 
+TlsPaths tls_paths(const v1::ControlAccess& access) {
+  return {"daemon.control", access.certificate(), access.key(), access.client_ca()};
+}
+
+TlsPaths tls_paths(const v1::Serve& serve) {
+  return {"daemon.serve", serve.certificate(), serve.key(), serve.client_ca()};
+}
+
 // OpenSSL's objects live for this check only; gRPC parses the same texts again.
-Result<TlsMaterial> load_tls(const v1::ControlAccess& files) {
+Result<TlsMaterial> load_tls(const TlsPaths& files) {
   TlsMaterial material;
-  ECHOLINE_ASSIGN(material.certificate, read_file("certificate", files.certificate()));
-  ECHOLINE_ASSIGN(material.key, read_file("key", files.key()));
-  ECHOLINE_ASSIGN(material.client_ca, read_file("client_ca", files.client_ca()));
+  ECHOLINE_ASSIGN(material.certificate, read_file(files, "certificate", files.certificate));
+  ECHOLINE_ASSIGN(material.key, read_file(files, "key", files.key));
+  ECHOLINE_ASSIGN(material.client_ca, read_file(files, "client_ca", files.client_ca));
   // The first certificate is the server's own; the others lead to the authority.
   const std::vector<Certificate> chain = certificates_in(material.certificate);
   if (chain.empty()) {
-    return wrong("certificate", files.certificate(), "holds no certificate in PEM form");
+    return wrong(files, "certificate", files.certificate, "holds no certificate in PEM form");
   }
   const Key key = key_in(material.key);
   if (key == nullptr) {
-    return wrong("key", files.key(), "holds no private key in PEM form without a passphrase");
+    return wrong(files, "key", files.key, "holds no private key in PEM form without a passphrase");
   }
   // A pair that does not fit would only fail at each handshake.
   if (X509_check_private_key(chain.front().get(), key.get()) != 1) {
     ERR_clear_error();
-    return wrong("key", files.key(),
+    return wrong(files, "key", files.key,
                  fmt::format("does not belong to the certificate in {}; put the pair that was "
                              "made together there",
-                             files.certificate()));
+                             files.certificate));
   }
-  ECHOLINE_TRY(check_dates(*chain.front(), files.certificate()));
-  ECHOLINE_TRY(check_authorities(material.client_ca, files.client_ca()));
+  ECHOLINE_TRY(check_dates(files, *chain.front()));
+  ECHOLINE_TRY(check_authorities(files, material.client_ca));
   material.not_after = seconds_of(X509_get0_notAfter(chain.front().get()));
   return material;
 }
 
-Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files) {
+Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const TlsPaths& files) {
   std::unique_ptr<TlsFiles> opened(new TlsFiles(files));
   // Before reading: a change during the reading is found by the next poll.
   opened->tried_ = opened->seen_ = opened->stat_files();
@@ -146,7 +159,7 @@ Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const v1::ControlAccess& files)
 
 TlsFiles::Marks TlsFiles::stat_files() const {
   Marks marks;
-  const std::array paths{&files_.certificate(), &files_.key(), &files_.client_ca()};
+  const std::array paths{&files_.certificate, &files_.key, &files_.client_ca};
   for (std::size_t i = 0; i < marks.size(); ++i) {
     struct stat found {};
     // -1 bytes: differs from every file, so its return is a change.
@@ -168,14 +181,14 @@ void TlsFiles::poll() {
   const MutexLock lock(mutex_);
   if (!loaded.ok()) {
     ++counts_.reloads_failed;
-    log_error("control", "{}; the certificate that was read before stays in use",
+    log_error("tls", "{}; the certificate that was read before stays in use",
               loaded.status().message());
     return;
   }
   ++counts_.reloads_ok;
   counts_.not_after = loaded->not_after;
   material_ = std::make_shared<const TlsMaterial>(std::move(loaded).value());
-  log_info("control", "certificate read again from {}", files_.certificate());
+  log_info("tls", "certificate read again from {}", files_.certificate);
 }
 
 TlsFiles::Counts TlsFiles::counts() const {

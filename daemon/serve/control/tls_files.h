@@ -22,14 +22,24 @@ struct TlsMaterial {
   std::int64_t not_after = 0;  // of the certificate, seconds since 1970
 };
 
+// The files of mutual TLS, and the block of the configuration that names them, for errors.
+struct TlsPaths {
+  std::string block;  // as "daemon.control"
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+};
+TlsPaths tls_paths(const v1::ControlAccess& access);
+TlsPaths tls_paths(const v1::Serve& serve);
+
 // Reads the files and checks that the key belongs to the certificate, that the certificate is valid
 // now, and that one authority is. An error names the file and the remedy.
-Result<TlsMaterial> load_tls(const v1::ControlAccess& files);
+Result<TlsMaterial> load_tls(const TlsPaths& files);
 
 // The current material. One thread calls poll(); any thread may call the other functions.
 class TlsFiles {
  public:
-  static Result<std::unique_ptr<TlsFiles>> open(const v1::ControlAccess& files);
+  static Result<std::unique_ptr<TlsFiles>> open(const TlsPaths& files);
 
   // Loads the files again if they have changed and have not changed since the last call. That call
   // in between is needed because certificate and key are rarely replaced at the same instant. A
@@ -55,11 +65,11 @@ class TlsFiles {
   };
   using Marks = std::array<Mark, 3>;
 
-  explicit TlsFiles(v1::ControlAccess files) : files_(std::move(files)) {}
+  explicit TlsFiles(TlsPaths files) : files_(std::move(files)) {}
   // The present marks of the three files.
   Marks stat_files() const;
 
-  const v1::ControlAccess files_;
+  const TlsPaths files_;
   Marks tried_;  // at the last attempt to load
   Marks seen_;   // at the last poll
   mutable Mutex mutex_;

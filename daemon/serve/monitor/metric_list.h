@@ -77,6 +77,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_echo_factor", "stream", "Mean number of uses of each item."},
     {"echoline_fetch_queue_records", "stream",
      "Records requested from the caches and the store that have not arrived."},
+    {"echoline_fetch_wait_seconds_total", "stream,place",
+     "Time that trainers waited for fetch, by place: store, cache, or pause (records are "
+     "requested, "
+     "and nothing was asked for them: the store pauses after an error, or a fleet is filled too "
+     "slowly)."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_image_decodes_total", "stream,format,decoder",
@@ -97,6 +102,30 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_passes", "stream",
      "Passes. A pass is a group of jobs that share each prepared batch."},
+    {"echoline_prepare_bytes_total", "stream",
+     "Bytes of samples from preparation servers. All echoline_prepare metrics exist only for "
+     "streams with a prepare step."},
+    {"echoline_prepare_local_records_total", "stream",
+     "Records that this host had to read and decode itself (prepare.fallback: local)."},
+    {"echoline_prepare_requests_in_flight", "stream", "Requests at preparation servers."},
+    {"echoline_prepare_requests_total", "stream,outcome",
+     "Requests to preparation servers, by outcome: answered, failed (not reached, or too late), "
+     "busy (daemon.serve.memory is used up), refused (another version or pipeline, no permission) "
+     "or damaged (wrong bytes in the answer). All but the first are asked again."},
+    {"echoline_prepare_second_requests_total", "stream",
+     "Requests to a second server because the answer of the first one was late."},
+    {"echoline_prepare_servers", "stream,state",
+     "Preparation servers, by state: reachable or unreachable (also those that refuse)."},
+    {"echoline_python_call_seconds_total", "stream",
+     "Time of these calls, from the call to the answer, without waits for a free worker."},
+    {"echoline_python_calls_total", "stream,outcome",
+     "Calls of users' functions (step python), by outcome: returned, raised (an exception), "
+     "refused (the result is not what `out` says), died (the process ended; the sample is tried "
+     "once more) or timeout (the same). All echoline_python metrics exist only for streams with "
+     "such a step."},
+    {"echoline_python_workers", "stream", "Worker processes of the stream's python steps."},
+    {"echoline_python_workers_replaced_total", "stream",
+     "Worker processes that ended, hung, or were given up with their pass, and were replaced."},
     {"echoline_read_ahead_target_bytes", "stream",
      "Encoded bytes that the stream's passes try to keep ahead of their use, from the measured "
      "rate and delay; at most read.read_ahead per pass."},
@@ -115,6 +144,23 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_seek_index_requests_total", "stream,outcome",
      "JPEG files that the own decoder took, by outcome: hit (decoded with their seek index) or "
      "miss. Both are 0 without seek indexes (daemon.seek_index)."},
+    {"echoline_serve_bytes", "",
+     "Bytes of samples for other hosts in preparation or on their way, estimated. All "
+     "echoline_serve metrics exist only with daemon.serve."},
+    {"echoline_serve_bytes_limit", "", "Value of daemon.serve.memory."},
+    {"echoline_serve_bytes_total", "stream", "Bytes of samples prepared for other hosts."},
+    {"echoline_serve_calls_total", "outcome",
+     "Requests of other hosts, by outcome: answered, busy (refused because daemon.serve.memory is "
+     "used up), denied (a certificate that daemon.serve.allow does not name) or other (another "
+     "version or pipeline, or the host has left)."},
+    {"echoline_serve_certificate_expiry_timestamp_seconds", "",
+     "When the TLS certificate of the preparation server expires, in seconds since 1970."},
+    {"echoline_serve_connections", "", "Connections of other hosts."},
+    {"echoline_serve_connections_refused_total", "",
+     "Connections that were closed because there were too many."},
+    {"echoline_serve_samples_total", "stream,outcome",
+     "Records prepared for other hosts, by outcome: ok, or bad (it cannot be decoded, and the host "
+     "was told)."},
     {"echoline_slow_jobs_total", "stream,outcome",
      "Actions for jobs that fell behind (publish.when_slow), by outcome: split, detached, or "
      "refused (no memory for another pass; the other jobs wait)."},
@@ -149,6 +195,14 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_stage_seconds_total", "stream,stage,state",
      "Time of a stage's threads (fetch, prep, publish), by state: busy, starved (no input) or "
      "blocked (no room for output)."},
+    {"echoline_step_rows_total", "stream,step",
+     "Rows that ran a step on the workers, estimated from about one row in 64."},
+    {"echoline_step_seconds_total", "stream,step",
+     "Time of the workers by step, estimated from about one row in 64 that is timed in full: "
+     "decode "
+     "or a transform with its field, copy (a field that no step changes), keep (for later uses), "
+     "reuse (of a finished row), or other. Divided by echoline_step_rows_total it is the cost of a "
+     "row; the sum is the busy time of prep."},
     {"echoline_stream_meta_files", "stream",
      "Files in the tars of the data set that belong to no record, because WebDataset reserves "
      "their names: __NAME__, or anything below a folder __NAME__."},

@@ -114,6 +114,21 @@ class Families {
   std::map<std::string, MetricFamily> families_;
 };
 
+// Only streams with a `python` step have these.
+void add_user_code(const std::string& stream, const engine::UserCodeStats& code,
+                   Families& families) {
+  if (code.steps == 0) return;
+  constexpr std::string_view kCalls = "echoline_python_calls_total";
+  families.add(kCalls, {stream, "returned"}, code.returned);
+  families.add(kCalls, {stream, "raised"}, code.raised);
+  families.add(kCalls, {stream, "refused"}, code.refused);
+  families.add(kCalls, {stream, "died"}, code.died);
+  families.add(kCalls, {stream, "timeout"}, code.timed_out);
+  families.add("echoline_python_call_seconds_total", {stream}, to_seconds(code.ns));
+  families.add("echoline_python_workers", {stream}, code.workers);
+  families.add("echoline_python_workers_replaced_total", {stream}, code.replaced);
+}
+
 void add_control(const ControlCounts& control, Families& families) {
   families.add("echoline_control_calls_denied_total", {}, control.calls_denied);
   families.add("echoline_control_connections_refused_total", {}, control.refused);
@@ -129,6 +144,49 @@ void add_control(const ControlCounts& control, Families& families) {
                static_cast<double>(control.certificate_not_after));
 }
 
+// `calls_answered` and the others are counted by the address, `busy` by the engine.
+void add_serving(const PreparationCounts& counts, const engine::EngineStats& stats,
+                 Families& families) {
+  constexpr std::string_view kCalls = "echoline_serve_calls_total";
+  const std::uint64_t known = counts.calls_answered + stats.served_refused;
+  families.add(kCalls, {"answered"}, counts.calls_answered);
+  families.add(kCalls, {"busy"}, stats.served_refused);
+  families.add(kCalls, {"denied"}, counts.calls_denied);
+  // Calls that are still running are in none of them.
+  families.add(kCalls, {"other"}, counts.calls_ended - std::min(counts.calls_ended, known));
+  families.add("echoline_serve_bytes", {}, stats.served_bytes_now);
+  families.add("echoline_serve_bytes_limit", {}, stats.served_bytes_max);
+  families.add("echoline_serve_connections", {}, counts.connections);
+  families.add("echoline_serve_connections_refused_total", {}, counts.refused_connections);
+  families.add("echoline_serve_certificate_expiry_timestamp_seconds", {},
+               static_cast<double>(counts.certificate_not_after));
+}
+
+void add_remote(const engine::StreamStats& stream, Families& families) {
+  const std::string& name = stream.name;
+  if (stream.served) {
+    families.add("echoline_serve_samples_total", {name, "ok"}, stream.served->samples);
+    families.add("echoline_serve_samples_total", {name, "bad"}, stream.served->bad);
+    families.add("echoline_serve_bytes_total", {name}, stream.served->bytes);
+  }
+  if (!stream.remote) return;
+  const engine::RemoteStats& remote = *stream.remote;
+  constexpr std::string_view kRequests = "echoline_prepare_requests_total";
+  families.add(kRequests, {name, "answered"}, remote.answered);
+  families.add(kRequests, {name, "failed"}, remote.failed);
+  families.add(kRequests, {name, "busy"}, remote.busy);
+  families.add(kRequests, {name, "refused"}, remote.refused);
+  families.add(kRequests, {name, "damaged"}, remote.damaged);
+  families.add("echoline_prepare_second_requests_total", {name}, remote.second);
+  families.add("echoline_prepare_bytes_total", {name}, remote.bytes);
+  families.add("echoline_prepare_local_records_total", {name}, remote.local_records);
+  families.add("echoline_prepare_requests_in_flight", {name}, remote.in_flight);
+  constexpr std::string_view kServers = "echoline_prepare_servers";
+  families.add(kServers, {name, "reachable"}, remote.reachable);
+  families.add(kServers, {name, "unreachable"},
+               remote.servers - std::min(remote.servers, remote.reachable));
+}
+
 void add_stages(const engine::StreamStats& stream, Families& families) {
   constexpr std::string_view kName = "echoline_stage_seconds_total";
   // By stage and state, summed over the stage's threads.
@@ -136,6 +194,19 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
     families.add(kName, {stream.name, stage.stage, "busy"}, to_seconds(stage.busy_ns));
     families.add(kName, {stream.name, stage.stage, "starved"}, to_seconds(stage.starved_ns));
     families.add(kName, {stream.name, stage.stage, "blocked"}, to_seconds(stage.blocked_ns));
+  }
+}
+
+// From sampled rows; and where the waits for fetch were spent.
+void add_steps(const engine::StreamStats& stream, Families& families) {
+  for (const engine::StepStats& one : stream.steps) {
+    families.add("echoline_step_rows_total", {stream.name, one.step}, one.rows);
+    families.add("echoline_step_seconds_total", {stream.name, one.step}, to_seconds(one.ns));
+  }
+  for (std::size_t place = 0; place < stream.fetch_wait_ns.size(); ++place) {
+    families.add("echoline_fetch_wait_seconds_total",
+                 {stream.name, engine::kFetchPlaceNames[place]},
+                 to_seconds(stream.fetch_wait_ns[place]));
   }
 }
 
@@ -254,6 +325,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_image_decodes_total", {name, "png", "libpng"}, pictures.png);
   families.add("echoline_image_decodes_total", {name, "webp", "libwebp"}, pictures.webp);
   families.add("echoline_image_decodes_total", {name, "avif", "libavif"}, pictures.avif);
+  add_user_code(name, stream.user_code, families);
   families.add("echoline_seek_index_requests_total", {name, "hit"}, stream.seek_hits);
   families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
   // Thousandths in the engine.
@@ -295,9 +367,11 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);
   add_samples(stream, families);
   add_stages(stream, families);
+  add_steps(stream, families);
   add_consumers(stream, families);
   add_storage(stream, families);
   add_caches(stream, families);
+  add_remote(stream, families);
 }
 
 void add_memory(const engine::EngineStats& stats, Families& families) {
@@ -328,6 +402,7 @@ std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& da
   families.add("echoline_door_connections", {}, std::uint64_t{daemon.connections});
   families.add("echoline_draining", {}, std::uint64_t{daemon.draining});
   add_control(daemon.control, families);
+  if (daemon.preparation) add_serving(*daemon.preparation, stats, families);
   add_process(daemon.process, families);
   add_memory(stats, families);
   for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);

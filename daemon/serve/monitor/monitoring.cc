@@ -29,6 +29,7 @@ DaemonStats daemon_stats(const Monitored& monitored) {
   return {.connections = monitored.connections(),
           .draining = *monitored.draining,
           .control = monitored.control(),
+          .preparation = monitored.preparation(),
           .process = process_stats()};
 }
 

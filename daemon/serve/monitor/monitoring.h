@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "engine/api/engine.h"
 #include "serve/monitor/control_counts.h"
 #include "serve/monitor/http.h"
+#include "serve/monitor/preparation_counts.h"
 #include "serve/process/kept_streams.h"
 
 namespace echoline::serve {
@@ -22,6 +24,10 @@ struct Monitored {
   std::function<std::size_t()> connections;
   const std::atomic<bool>* draining = nullptr;
   std::function<ControlCounts()> control = [] { return ControlCounts(); };
+  // Nothing: this daemon is no preparation server.
+  std::function<std::optional<PreparationCounts>()> preparation = [] {
+    return std::optional<PreparationCounts>();
+  };
 };
 
 // /healthz replies 200 while the process works. /readyz replies 200 if every stream is ready (or

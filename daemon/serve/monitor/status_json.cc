@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/pluralize.h"
+#include "base/shown_address.h"
 #include "config/write.h"
 #include "serve/monitor/version.h"
 
@@ -178,20 +179,6 @@ Json daemon_json(const engine::EngineStats& stats, const DaemonStats& daemon, do
             {"resident_bytes", process.resident_bytes}}}};
 }
 
-// Removes user, password and query from http://user:password@host/path?query. The path can contain
-// an '@', so only an '@' before the path counts.
-void cut_secrets(std::string& address) {
-  const std::size_t scheme = address.find("://");
-  // Only these addresses can contain a password or a query.
-  if (scheme == std::string::npos || !address.starts_with("http")) return;
-  const std::size_t begin = scheme + 3;
-  // Where the host ends; the address may end there.
-  const std::size_t host_end = std::min(address.find_first_of("/?", begin), address.size());
-  const std::size_t at = address.rfind('@', host_end);
-  if (at != std::string::npos && at >= begin) address.erase(begin, at + 1 - begin);
-  if (const std::size_t query = address.find('?'); query != std::string::npos) address.erase(query);
-}
-
 }  // namespace
 
 std::string status_json(const engine::EngineStats& stats, const DaemonStats& daemon,
@@ -213,14 +200,14 @@ std::string shown_config(v1::Stream stream) {
     // Only `read` steps have addresses.
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
-    if (read.has_endpoint()) cut_secrets(*read.mutable_endpoint());
+    if (read.has_endpoint()) read.set_endpoint(shown_address(read.endpoint()));
     const int more = read.url_size() - kUrlsShown;
     if (more > 0) {
       // Cut first, so that no time goes into addresses that are not shown.
       read.mutable_url()->DeleteSubrange(kUrlsShown, more);
       read.add_url(fmt::format("... and {} more", more));
     }
-    for (std::string& url : *read.mutable_url()) cut_secrets(url);
+    for (std::string& url : *read.mutable_url()) url = shown_address(url);
   }
   return config::stream_yaml(stream);
 }

@@ -1,21 +1,15 @@
-// posix_spawn() does not copy the daemon's page tables: it costs the same however much memory is
-// mapped.
 #include "source/credentials/child_process.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/spawn.h"
 
 extern char** environ;
 
@@ -24,47 +18,6 @@ namespace {
 
 // Credentials are a few kilobytes.
 constexpr std::size_t kOutputBytesMax = 256 << 10;
-// After SIGKILL a program ends at once, unless it hangs in the kernel. Then it is left to init.
-constexpr int kEndPollsMax = 200;
-
-// Attributes and descriptors of the new program.
-class SpawnSettings {
- public:
-  explicit SpawnSettings(int output) {
-    ::posix_spawn_file_actions_init(&actions_);
-    // Nothing to read: a program that asks a question finds the end of its input.
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    // Every other descriptor of the daemon, sockets and rings included.
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    ::posix_spawnattr_init(&attributes_);
-    // Signals that the daemon's threads block must work in the program.
-    sigset_t none;
-    sigset_t all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    // A group of its own, so that its children can be killed with it.
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 // The daemon's environment, with the call's variables in place of those of the same name.
 std::vector<std::string> environment_of(const ProcessCall& call) {
@@ -83,24 +36,14 @@ std::vector<std::string> environment_of(const ProcessCall& call) {
   return lines;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  // execve needs a null pointer at the end.
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 Status failure(std::string text) { return Status(Code::kUnavailable, std::move(text)); }
 
 Result<std::string> judged(int wait_status, std::string text) {
   constexpr std::string_view kAdvice = "; run it by hand as the daemon's user to see why";
-  if (WIFSIGNALED(wait_status))
-    return failure(fmt::format("the program was ended by signal {}", WTERMSIG(wait_status)));
+  if (WIFSIGNALED(wait_status)) return failure("the program " + describe_end(wait_status));
   // Not shown: the output could contain a secret.
   if (WEXITSTATUS(wait_status) != 0)
-    return failure(
-        fmt::format("the program ended with exit code {}{}", WEXITSTATUS(wait_status), kAdvice));
+    return failure(fmt::format("the program {}{}", describe_end(wait_status), kAdvice));
   return text;
 }
 
@@ -113,18 +56,10 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const ProcessCall& cal
   const UniqueFd input(ends[1]);
   // Only the daemon's end is non-blocking: programs do not expect it.
   ::fcntl(input.get(), F_SETFL, 0);
-  const SpawnSettings settings(input.get());
-  std::vector<std::string> words = call.arguments;
-  std::vector<std::string> variables = environment_of(call);
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, words[0].c_str(), settings.actions(), settings.attributes(),
-                     // The vectors live until the call has returned; the program has copies by
-                     // then.
-                     pointers_to(words).data(), pointers_to(variables).data());
-  if (error != 0)
-    return Status(Code::kPermissionDenied, fmt::format("the program {} cannot be started: {}",
-                                                       words[0], std::strerror(error)));
+  // Without standard error: see the class.
+  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = call.arguments,
+                                          .environment = environment_of(call),
+                                          .files = {{.from = input.get(), .to = STDOUT_FILENO}}}));
   return std::unique_ptr<ChildProcess>(new ChildProcess(pid, std::move(output), call.timeout_ns));
 }
 
@@ -135,15 +70,9 @@ ChildProcess::ChildProcess(pid_t pid, UniqueFd output, std::uint64_t timeout_ns)
       deadline_ns_(monotonic_ns() + timeout_ns) {}
 
 ChildProcess::~ChildProcess() {
-  // It was waited for, so its number may belong to another process.
-  if (pid_ < 0) return;
-  kill_group();
-  // At most 200 ms: the destructor may run on the fetcher's thread.
-  for (int i = 0; i < kEndPollsMax && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // -1: it was waited for, so its number may belong to another process.
+  if (pid_ >= 0) kill_and_wait(pid_);
 }
-
-void ChildProcess::kill_group() const { ::kill(-pid_, SIGKILL); }
 
 void ChildProcess::read_available() {
   char bytes[4096];

@@ -34,8 +34,6 @@ class ChildProcess {
 
   // Reads what is in the pipe now.
   void read_available();
-  // Kills the program and its children.
-  void kill_group() const;
 
   pid_t pid_;  // -1 once it has been waited for
   const UniqueFd output_;

@@ -13,7 +13,10 @@ BENCHMARKS = {
     "decode": "photos for each CPU-second, first epoch and later ones, compared with image libraries",
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
     "parquet": "photos out of Parquet files for each CPU-second, compared with Hugging Face's datasets",
+    "audio": "log-mel spectrograms for each CPU-second, compared with torchaudio and librosa",
+    "detection": "pictures with boxes for each CPU-second, compared with torchvision.transforms.v2",
     "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
+    "python_step": "CPU time of a sample's way to a function in Python and back, compared with DataLoader",
     "s3": "records from an S3 server, compared with WebDataset, SPDL, LitData and MosaicML Streaming",
     "stores": "first and later epochs from near, far, late and slow stores, compared with WebDataset and SPDL",
     "cache": "records from a warm cache",
@@ -21,6 +24,7 @@ BENCHMARKS = {
     "plan": "time of the plan for each row",
     "startup": "time from the start of a daemon to the first batch",
     "law": "the effect of echo point and factor behind a slow line",
+    "predictions": "predictions of echoline analyze, compared with runs",
 }
 PAGE = ROOT / "docs/benchmarks.md"
 

@@ -1,8 +1,8 @@
 // Runs the decode and augmentation steps of a stream on files, and writes each tensor to a .npy
-// file, which another program can compare. Each file is a record with one field, whose key is the
-// extension.
-//   pipeline_dump STREAM.textproto OUT_FOLDER [EPOCH USE] < list of files, one per line
-// Sample ids count the files from 0. Prints one line per file: "ok", or "CODE message".
+// file, which another program can compare. A line has the files of a record, separated by tabs;
+// their extensions are the keys.
+//   pipeline_dump STREAM.textproto OUT_FOLDER [EPOCH USE] < records, one per line
+// Sample ids count them from 0. Prints one line per record: "ok", or "CODE message".
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <google/protobuf/text_format.h>
@@ -12,7 +12,8 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <map>
+#include <list>
+#include <sstream>
 #include <string>
 
 #include "augment/chain.h"
@@ -62,11 +63,15 @@ class Dump {
     return {};
   }
 
-  Status run(const std::string& path, const UseKey& key) {
-    const std::string bytes = read_file(path);
-    const std::string extension = path.substr(path.rfind('.') + 1);
+  Status run(const std::string& paths, const UseKey& key) {
+    std::list<std::string> texts;  // extensions and bytes, which the record refers to
     record::Fields record;
-    record.fields.push_back({extension, std::as_bytes(std::span(bytes))});
+    std::istringstream line(paths);
+    for (std::string path; std::getline(line, path, '\t');) {
+      const std::string& extension = texts.emplace_back(path.substr(path.rfind('.') + 1));
+      const std::string& bytes = texts.emplace_back(read_file(path));
+      record.fields.push_back({extension, std::as_bytes(std::span(bytes))});
+    }
     const auto part_of = [&](std::size_t field, const decode::ImageSize& size) {
       return chain_->part_of(field, size, key);
     };
@@ -82,8 +87,10 @@ class Dump {
     ECHOLINE_TRY(chain_->run(sample_, key, *augment_scratch_, rows, lengths));
     for (std::size_t i = 0; i < types.size(); ++i) {
       decode::Shape shape = types[i].shape;
-      if (types[i].ragged) shape.sizes[0] = static_cast<std::uint32_t>(lengths[i]);
-      const std::size_t size = shape.elements() * shm::dtype_bytes(types[i].dtype);
+      const std::size_t size = types[i].ragged ? lengths[i] : buffers[i].size();
+      if (types[i].ragged) {
+        shape.sizes[0] = static_cast<std::uint32_t>(size / types[i].inner_bytes());
+      }
       write_npy(fmt::format("{}/{}_{}.npy", folder_, key.sample, types[i].name), types[i], shape,
                 buffers[i].span().first(size));
     }

@@ -17,18 +17,24 @@ TOOL = os.environ.get("PIPELINE_DUMP", "pipeline_dump")
 
 
 def run(steps, paths, field="image", epoch=0, use=0, seed=7):
-    """The field's array of each file, or the error's text."""
+    """The field's array of each record, or the error's text. A record is a file, or a tuple of files."""
+    return [made if isinstance(made, str) else made[field] for made in run_all(steps, paths, epoch, use, seed)]
+
+
+def run_all(steps, records, epoch=0, use=0, seed=7):
+    """The arrays of each record by field, or the error's text."""
+    lines = ["\t".join(map(str, record if isinstance(record, tuple) else (record,))) for record in records]
     with tempfile.TemporaryDirectory() as folder:
         stream = pathlib.Path(folder, "stream.textproto")
         stream.write_text(f"seed: {seed}\n" + "\n".join(f"pipeline {{ {step} }}" for step in steps))
         done = subprocess.run([TOOL, str(stream), folder, str(epoch), str(use)], text=True,
-                              input="\n".join(map(str, paths)) + "\n", stdout=subprocess.PIPE)
+                              input="\n".join(lines) + "\n", stdout=subprocess.PIPE)
         if done.returncode != 0:
             raise RuntimeError(f"pipeline_dump ended with {done.returncode}")
-        lines = done.stdout.splitlines()
-        assert len(lines) == len(paths)
-        return [numpy.load(pathlib.Path(folder, f"{i}_{field}.npy")) if line == "ok" else line
-                for i, line in enumerate(lines)]
+        verdicts = done.stdout.splitlines()
+        assert len(verdicts) == len(records)
+        return [{path.stem.split("_", 1)[1]: numpy.load(path) for path in pathlib.Path(folder).glob(f"{i}_*.npy")}
+                if verdict == "ok" else verdict for i, verdict in enumerate(verdicts)]
 
 
 def decode(as_="rgb", **more):

@@ -28,10 +28,11 @@ class Daemon:
     nothing behind but its state folder, and removes the folder.
 
     `streams` are lines of YAML below `streams:`; `metrics` a port (0: off, True: a free one); `control` a mapping in
-    YAML's flow form, without its braces. `start` may be called again after the daemon ended: the runtime folder and the
+    YAML's flow form, without its braces; `more` further keys of the daemon. `start` may be called again after the daemon ended: the runtime folder and the
     state folder keep their content."""
 
-    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=None):
+    def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=None,
+                 more=""):
         self._owned = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="echoline-process-"))
         self.runtime_dir, self.state_dir = self.folder / "run", self.folder / "state"
@@ -42,7 +43,8 @@ class Daemon:
         self.config.write_text(
             f"daemon: {{runtime_dir: {self.runtime_dir}, state_dir: {self.state_dir}, metrics: '{address}', "
             f"memory: {memory}, workers: {workers}, reattach_grace: {grace}"
-            + ("" if control is None else f", control: {{{control}}}") + f"}}\nstreams:\n{streams}", encoding="utf-8")
+            + ("" if control is None else f", control: {{{control}}}") + (f", {more}" if more else "")
+            + f"}}\nstreams:\n{streams}", encoding="utf-8")
         self.log_file = self.folder / "log"
         self.process = self._notify = None
 

@@ -5,14 +5,21 @@ import zlib
 
 from support.daemon_process import stream_yaml
 
+# How records of a kind are decoded, and two steps that draw.
+KINDS = {"u8": ("{key: u8, as: uint8, shape: [8, 8, 1]}", "random_crop: {field: content, size: 8, padding: 2}",
+                "horizontal_flip: {field: content}"),
+         "jpg": ("{key: jpg, as: rgb}", "random_resized_crop: {field: content, size: [24, 24]}",
+                 "horizontal_flip: {field: content}"),
+         "wav": ("{key: wav, as: audio, rate: 8000, max_seconds: 1}", "audio_noise: {field: content, snr: [0, 20]}",
+                 "log_mel: {field: content, n_fft: 256, hop: 128, n_mels: 8, pad: zero}")}
 POINTS = ("none", "record", "sample", "augmented", "batch")
 
 
 @dataclasses.dataclass
 class Configuration:
-    """`url` of `records` records; `point` is the echo's."""
+    """`url` of `records` records, whose kind is u8, jpg or wav; `point` is the echo's."""
     url: str
-    picture: str
+    kind: str
     records: int
     batch: int
     lanes: int
@@ -25,7 +32,7 @@ class Configuration:
 
     @classmethod
     def draw(cls, random, data_sets):
-        url, picture, records = random.choice(data_sets)
+        url, kind, records = random.choice(data_sets)
         lanes = random.choice([1, 1, 2, 4])
         batch = lanes * random.choice([2, 3, 4])
         point = random.choice(POINTS)
@@ -34,20 +41,18 @@ class Configuration:
         most = max(2, math.ceil(factor))
         per_lane = batch // lanes + (most + 1 if lanes > 1 else 0)
         window = random.choice([1, 2, 5]) if point == "batch" else 3 * (most - 1) * per_lane * lanes
-        return cls(url, picture, records, batch, lanes, random.choice(["", "1", "17", "64", "all"]), point, factor,
+        return cls(url, kind, records, batch, lanes, random.choice(["", "1", "17", "64", "all"]), point, factor,
                    window, random.choice(["drop", "partial", "pad"]), random.randrange(1000))
 
     def yaml(self, last=None):
-        decode = ("{key: u8, as: uint8, shape: [8, 8, 1]}" if self.picture == "u8" else "{key: jpg, as: rgb}")
-        augment = ("random_crop: {field: image, size: 8, padding: 2}" if self.picture == "u8"
-                   else "random_resized_crop: {field: image, size: [24, 24]}")
+        decode, first, last_step = KINDS[self.kind]
         echo = f"echo: {{factor: {self.factor}, window: {self.window}}}"
         steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 256KiB}}",
                  f"shuffle: {{window: {self.shuffle}}}" if self.shuffle else "",
                  echo if self.point == "record" else "",
-                 f"decode: {{image: {decode}, label: {{key: cls, as: int64}}}}",
+                 f"decode: {{content: {decode}, label: {{key: cls, as: int64}}}}",
                  echo if self.point == "sample" else "",
-                 augment, "horizontal_flip: {field: image}",
+                 first, last_step,
                  echo if self.point == "augmented" else "",
                  f"batch: {{size: {self.batch}, last: {last or self.last}}}",
                  echo if self.point == "batch" else "",
@@ -85,6 +90,6 @@ class Epoch:
 
 def rows_of(batch):
     """(sample id, use, checksum of each field) of the rows that are not padding."""
-    fields = [batch[name] for name in ("image", "label")]
+    fields = [batch[name] for name in ("content", "label")]
     return [(int(sample), int(use), *(zlib.crc32(field[row].tobytes()) for field in fields))
             for row, (sample, use) in enumerate(zip(batch.sample_ids, batch.uses)) if batch.valid[row]]

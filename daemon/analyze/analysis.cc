@@ -1,0 +1,241 @@
+#include "analyze/analysis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analyze/what_if.h"
+#include "base/pluralize.h"
+#include "config/values.h"
+
+namespace echoline::analyze {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(Limit limit) { return kLimitNames[static_cast<std::size_t>(limit)]; }
+std::string_view name_of(Place place) { return kPlaceNames[static_cast<std::size_t>(place)]; }
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+class Table {
+ public:
+  explicit Table(const Measures& measures) : measures_(measures) {}
+
+  // `change` makes the setting from the present one.
+  template <typename Change>
+  void add(std::string question, const Change& change) {
+    Setting setting = present_setting(measures_);
+    change(setting);
+    answers_.push_back({std::move(question), setting, predict(measures_, setting)});
+  }
+  std::vector<Answer> take() { return std::move(answers_); }
+
+ private:
+  const Measures& measures_;
+  std::vector<Answer> answers_;
+};
+
+void add_workers(const Measures& measures, Table& table) {
+  std::vector<std::uint32_t> numbers = {measures.workers + 1, 2 * measures.workers};
+  if (measures.workers > 1) numbers.insert(numbers.begin(), measures.workers - 1);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  for (const std::uint32_t workers : numbers) {
+    table.add(fmt::format("workers={}", workers), [&](Setting& one) { one.workers = workers; });
+  }
+}
+
+void add_echo(const Measures& measures, Table& table) {
+  const Place here = measures.place == Place::kNone ? Place::kSample : measures.place;
+  for (const double factor : {1.0, 2.0, 3.0, 4.0, 6.0}) {
+    table.add(fmt::format("echo.place={}, echo.factor={}", name_of(here), factor),
+              [&](Setting& one) {
+                one.place = here;
+                one.factor = factor;
+              });
+  }
+  const double factor = std::max(2.0, measures.factor);
+  for (const Place place : {Place::kRecord, Place::kSample, Place::kAugmented, Place::kBatch}) {
+    if (place == here) continue;
+    table.add(fmt::format("echo.place={}, echo.factor={:.3g}", name_of(place), factor),
+              [&](Setting& one) {
+                one.place = place;
+                one.factor = factor;
+              });
+  }
+}
+
+std::vector<Answer> table_of(const Measures& measures) {
+  Table table(measures);
+  add_workers(measures, table);
+  for (const int share : {0, 25, 50, 75, 100}) {
+    table.add(fmt::format("cache.share={}%", share),
+              [&](Setting& one) { one.cached = share / 100.0; });
+  }
+  table.add("store.rate=x0.5", [](Setting& one) { one.store_scale = 0.5; });
+  table.add("store.rate=x2", [](Setting& one) { one.store_scale = 2; });
+  add_echo(measures, table);
+  table.add("trainers.rate=x2", [](Setting& one) { one.trainer_scale = 2; });
+  table.add(fmt::format("passes={}", measures.passes + 1), [](Setting& one) { ++one.passes; });
+  return table.take();
+}
+
+std::string rate_text(double rate) {
+  return std::isfinite(rate) ? fmt::format("{:.1f}", rate) : "unknown";
+}
+
+std::string sentence_of_limit(const Analysis& analysis) {
+  const Measures& measured = analysis.measures;
+  std::string text = fmt::format("limit    {}; trainers wait for the daemon {} of their time\n",
+                                 name_of(analysis.now.limit), percent(measured.stall));
+  return text + fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
+                            measured.rows, analysis.now.rows * measured.passes,
+                            pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
+}
+
+std::string measures_text(const Measures& measured) {
+  const Setting now = present_setting(measured);
+  std::string text =
+      fmt::format("G        {} rows/s that the trainers take when batches are there\n",
+                  rate_text(trainer_rows(measured, now)));
+  text += fmt::format("P        {} rows/s from {}, which have a core {} of their time\n",
+                      rate_text(worker_rows(measured, now)), pluralize(measured.workers, "worker"),
+                      percent(measured.core_share));
+  text +=
+      fmt::format("F        {} rows/s: {} of the records from caches, {} records/s of the store\n",
+                  rate_text(fetch_rows(measured, now)), percent(measured.cached),
+                  measured.store_records > 0 ? rate_text(measured.store_records) : "unknown");
+  text += fmt::format("echo     {} x {:.3g}\n", name_of(measured.place), measured.factor);
+  for (const StepTime& step : measured.steps) {
+    text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
+                        step.seconds_a_row * 1e6, percent(step.share));
+  }
+  return text;
+}
+
+std::string answer_text(const Answer& answer) {
+  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", answer.question,
+                     rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
+                     percent(answer.prediction.stall), name_of(answer.prediction.limit));
+}
+
+std::string remedies_text(const Analysis& analysis) {
+  const Measures& measured = analysis.measures;
+  const Remedies& found = analysis.remedies;
+  std::string text = fmt::format("gain     at most {} can be won by a faster daemon\n",
+                                 percent(found.most_to_win));
+  text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
+                                      pluralize(*found.workers, "worker"))
+                        : std::string(
+                              "workers  no number of them prepares what the trainers take, on "
+                              "the cores that there are\n");
+  if (found.cached) {
+    const auto bytes = static_cast<std::uint64_t>(
+        std::ceil(*found.cached * static_cast<double>(measured.record_bytes)));
+    text += fmt::format("cache    {} of the data ({}) in a cache delivers what the trainers take\n",
+                        percent(*found.cached), config::format_bytes(bytes));
+  } else {
+    text +=
+        "cache    no cache alone delivers what the trainers take, or the store is not measured\n";
+  }
+  const Place place = measured.place == Place::kNone ? Place::kSample : measured.place;
+  return text + fmt::format(
+                    "factor   {:.2f} at {} is the least one with the highest rate: {} "
+                    "rows/s, {} of them fresh, stall {}\n",
+                    found.factor, name_of(place), rate_text(found.with_factor.rows),
+                    rate_text(found.with_factor.fresh), percent(found.with_factor.stall));
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json prediction_json(const Prediction& prediction) {
+  return {{"rows_per_second", number(prediction.rows)},
+          {"fresh_per_second", number(prediction.fresh)},
+          {"stall_share", prediction.stall},
+          {"limit", name_of(prediction.limit)}};
+}
+
+Json answer_json(const Answer& answer) {
+  Json json = {{"question", answer.question}};
+  json.update(prediction_json(answer.prediction));
+  return json;
+}
+
+Json measures_json(const Measures& measured) {
+  const Setting now = present_setting(measured);
+  Json json = {{"seconds", measured.seconds},
+               {"rows_per_second", measured.rows},
+               {"stall_share", measured.stall},
+               {"trainer_rows", number(trainer_rows(measured, now))},
+               {"worker_rows", number(worker_rows(measured, now))},
+               {"fetch_rows", number(fetch_rows(measured, now))},
+               {"store_records", measured.store_records},
+               {"cache_records", measured.cache_records},
+               {"cached_share", measured.cached},
+               {"passes", measured.passes},
+               {"workers", measured.workers},
+               {"processors", measured.processors},
+               {"core_share", measured.core_share},
+               {"decode_seconds", measured.decode_seconds},
+               {"use_seconds", measured.use_seconds},
+               {"copy_seconds", measured.copy_seconds},
+               {"record_bytes", measured.record_bytes},
+               {"echo_point", name_of(measured.place)},
+               {"echo_factor", measured.factor},
+               {"steps", Json::array()}};
+  for (const StepTime& step : measured.steps) {
+    json["steps"].push_back(
+        {{"step", step.step}, {"seconds_a_row", step.seconds_a_row}, {"share", step.share}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Result<Analysis> analyze(const std::string& stream, const Measures& measures,
+                         const std::vector<std::string>& what_if) {
+  Analysis analysis{.stream = stream,
+                    .measures = measures,
+                    .now = predict(measures, present_setting(measures)),
+                    .remedies = find_remedies(measures),
+                    .table = table_of(measures),
+                    .what_if = {}};
+  for (const std::string& question : what_if) {
+    ECHOLINE_ASSIGN(const Setting setting, parse_what_if(question, measures));
+    analysis.what_if.push_back({question, setting, predict(measures, setting)});
+  }
+  return analysis;
+}
+
+std::string analysis_text(const Analysis& analysis) {
+  std::string text = fmt::format("stream   {}, measured for {:.1f} s\n", analysis.stream,
+                                 analysis.measures.seconds);
+  text += sentence_of_limit(analysis) + measures_text(analysis.measures) + "\n";
+  text +=
+      fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
+  text += answer_text({"nothing changes", {}, analysis.now});
+  for (const Answer& answer : analysis.table) text += answer_text(answer);
+  for (const Answer& answer : analysis.what_if) text += answer_text(answer);
+  return text + "\n" + remedies_text(analysis);
+}
+
+std::string analysis_json(const Analysis& analysis) {
+  const Remedies& found = analysis.remedies;
+  Json json = {{"stream", analysis.stream},
+               {"measured", measures_json(analysis.measures)},
+               {"now", prediction_json(analysis.now)},
+               {"remedies",
+                {{"most_to_win", found.most_to_win},
+                 {"workers", found.workers ? Json(*found.workers) : Json(nullptr)},
+                 {"cached_share", found.cached ? Json(*found.cached) : Json(nullptr)},
+                 {"echo_factor", found.factor},
+                 {"with_factor", prediction_json(found.with_factor)}}},
+               {"table", Json::array()},
+               {"what_if", Json::array()}};
+  for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
+  for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
+  return json.dump() + "\n";
+}
+
+}  // namespace echoline::analyze

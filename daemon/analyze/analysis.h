@@ -1,0 +1,35 @@
+// What limits a stream, what other settings would give, and the least remedies, as text and JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyze/model.h"
+#include "analyze/remedies.h"
+#include "base/status.h"
+
+namespace echoline::analyze {
+
+// One question and its answer.
+struct Answer {
+  std::string question;  // "workers=4"
+  Setting setting;
+  Prediction prediction;
+};
+
+struct Analysis {
+  std::string stream;
+  Measures measures;
+  Prediction now;  // the model for the present setting, to be compared with the measured rate
+  Remedies remedies;
+  std::vector<Answer> table;
+  std::vector<Answer> what_if;  // the user's own questions
+};
+
+// `what_if`: each as of parse_what_if, whose errors it has. Pure functions.
+Result<Analysis> analyze(const std::string& stream, const Measures& measures,
+                         const std::vector<std::string>& what_if);
+std::string analysis_text(const Analysis& analysis);
+std::string analysis_json(const Analysis& analysis);
+
+}  // namespace echoline::analyze

@@ -1,0 +1,50 @@
+// What is measured of a running stream: the input of the model (docs/analyze.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echoline::analyze {
+
+// Where a use begins: what its repeats share comes before it.
+enum class Place : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
+// The names of StreamStatus.echo_point, by Place.
+inline constexpr std::string_view kPlaceNames[] = {"none", "record", "sample", "augmented",
+                                                   "batch"};
+
+// Seconds of one core for one row. A step of the pipeline, as StepCost has it.
+struct StepTime {
+  std::string step;
+  double seconds_a_row = 0;
+  double share = 0;  // of the workers' time
+};
+
+// Rates are per second, over the time in which the part worked; 0: unknown.
+struct Measures {
+  double seconds = 0;        // the interval
+  double rows = 0;           // published per second in it, by all passes
+  double stall = 0;          // the share of their time that trainers waited for the daemon
+  double trainer_rows = 0;   // G: rows that the trainers of a pass take when batches are there
+  std::uint32_t passes = 1;  // that trainers read
+
+  std::uint32_t workers = 1;
+  std::uint32_t processors = 1;
+  double core_share = 1;      // of a busy worker's time in which it has a core
+  double decode_seconds = 0;  // of a core, for a record that is decoded
+  double use_seconds = 0;     // of a core, for the steps after `decode`
+  double copy_seconds = 0;    // of a core, for a use of a finished row
+  std::vector<StepTime> steps{};
+
+  double store_records = 0;   // S: per second, while reads were at the store
+  double cache_records = 0;   // C: the same for caches; 0: takes no time, as memory
+  double cached = 0;          // share of the records that came from caches
+  std::uint64_t records = 0;  // of the data set
+  std::uint64_t record_bytes = 0;
+
+  Place place = Place::kNone;
+  double factor = 1;
+};
+
+}  // namespace echoline::analyze

@@ -1,0 +1,190 @@
+#include "analyze/meter.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace echoline::analyze {
+namespace {
+
+// Fewer records or rows in the interval say little: then all since the stream's creation count.
+constexpr std::uint64_t kEnough = 50;
+// Of a core that copies a row, for which nothing was measured: about the rate of memory.
+constexpr double kCopyBytesPerSecond = 4e9;
+
+// Waits for the daemon. To wait for a slower job or rank is the trainers' own affair.
+double waited(const v1::Consumer& trainer) {
+  double seconds = 0;
+  for (const auto& [cause, part] : trainer.wait_seconds_by_cause()) {
+    if (cause != "peer") seconds += part;
+  }
+  return seconds;
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+Place place_of(const std::string& name) {
+  const auto* found = std::find(std::begin(kPlaceNames), std::end(kPlaceNames), name);
+  return found == std::end(kPlaceNames) ? Place::kNone
+                                        : static_cast<Place>(found - std::begin(kPlaceNames));
+}
+
+v1::Preparation minus(v1::Preparation later, const v1::Preparation& earlier) {
+  later.set_first_rows(later.first_rows() - earlier.first_rows());
+  later.set_first_seconds(later.first_seconds() - earlier.first_seconds());
+  later.set_again_rows(later.again_rows() - earlier.again_rows());
+  later.set_again_seconds(later.again_seconds() - earlier.again_seconds());
+  later.set_timed_seconds(later.timed_seconds() - earlier.timed_seconds());
+  later.set_timed_cpu_seconds(later.timed_cpu_seconds() - earlier.timed_cpu_seconds());
+  return later;
+}
+
+v1::Fetching minus(v1::Fetching later, const v1::Fetching& earlier) {
+  later.set_records(later.records() - earlier.records());
+  later.set_store_records(later.store_records() - earlier.store_records());
+  later.set_store_seconds(later.store_seconds() - earlier.store_seconds());
+  later.set_cache_seconds(later.cache_seconds() - earlier.cache_seconds());
+  return later;
+}
+
+double bytes_of_row(const v1::StreamStatus& stream) {
+  double bytes = 0;
+  for (const v1::Field& field : stream.fields()) {
+    double size = field.dtype().ends_with("8")    ? 1
+                  : field.dtype().ends_with("16") ? 2
+                  : field.dtype().ends_with("64") ? 8
+                                                  : 4;
+    for (const std::int64_t length : field.shape()) size *= static_cast<double>(length);
+    bytes += size;
+  }
+  return bytes;
+}
+
+// What the workers spend on a row, in seconds of a core.
+void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last,
+                     Measures& measures) {
+  v1::Preparation made = minus(last.preparation(), first.preparation());
+  if (made.first_rows() < kEnough) made = last.preparation();
+  const double share =
+      ratio(last.preparation().timed_cpu_seconds(), last.preparation().timed_seconds());
+  const double recent = ratio(made.timed_cpu_seconds(), made.timed_seconds());
+  measures.core_share = std::clamp(recent > 0 ? recent : share > 0 ? share : 1.0, 0.05, 1.0);
+  double all = 0, decode = 0;
+  for (const v1::StepCost& step : last.steps()) {
+    measures.steps.push_back(
+        {step.step(), ratio(step.seconds(), static_cast<double>(step.rows())), step.seconds()});
+    if (step.step() != "reuse") all += step.seconds();
+    if (step.step().starts_with("decode ") || step.step() == "keep") decode += step.seconds();
+  }
+  for (StepTime& step : measures.steps) step.share = ratio(step.share, all);
+  const double first_row = ratio(made.first_seconds(), static_cast<double>(made.first_rows()));
+  const double again_row = ratio(made.again_seconds(), static_cast<double>(made.again_rows()));
+  const bool remakes = measures.place == Place::kSample && made.again_rows() > 0;
+  const double use =
+      remakes ? std::min(again_row, first_row) : first_row * (1 - ratio(decode, all));
+  const bool copies = measures.place == Place::kAugmented && made.again_rows() > 0;
+  measures.use_seconds = use * measures.core_share;
+  measures.decode_seconds = (first_row - use) * measures.core_share;
+  measures.copy_seconds =
+      copies ? again_row * measures.core_share : bytes_of_row(last) / kCopyBytesPerSecond;
+}
+
+void measure_fetch(const v1::StreamStatus& first, const v1::StreamStatus& last,
+                   Measures& measures) {
+  v1::Fetching fetched = minus(last.fetching(), first.fetching());
+  if (fetched.records() < kEnough) fetched = last.fetching();
+  const double cached =
+      static_cast<double>(fetched.records() - std::min(fetched.records(), fetched.store_records()));
+  // Records that are read ahead are in the caches, too, so only a stream with caches has hits.
+  if (last.caches_size() > 0)
+    measures.cached = ratio(cached, static_cast<double>(fetched.records()));
+  // Memory answers at once: its time is not seen.
+  if (cached > 0 && fetched.cache_seconds() > 0.01 * measures.seconds)
+    measures.cache_records = cached / fetched.cache_seconds();
+  if (fetched.store_records() < kEnough) fetched = last.fetching();
+  measures.store_records =
+      ratio(static_cast<double>(fetched.store_records()), fetched.store_seconds());
+}
+
+}  // namespace
+
+Status Meter::add(const v1::WatchStatsResponse& answer) {
+  const auto found =
+      std::find_if(answer.streams().begin(), answer.streams().end(),
+                   [this](const v1::StreamStatus& one) { return one.name() == stream_; });
+  if (found == answer.streams().end())
+    return {Code::kNotFound, fmt::format("no stream '{}'", stream_)};
+  if (found->state() != "ready")
+    return {Code::kFailedPrecondition,
+            fmt::format("stream '{}' is {}: {}", stream_, found->state(), found->verdict().text())};
+  const double seconds = static_cast<double>(answer.monotonic_ns()) * 1e-9;
+  if (!first_) {
+    first_ = *found;
+    begin_seconds_ = seconds;
+  }
+  last_ = *found;
+  end_seconds_ = seconds;
+  daemon_ = answer.daemon();
+  for (const v1::Consumer& consumer : found->consumers()) see(consumer, seconds);
+  return {};
+}
+
+// The interval of a trainer is from one release to another one, so that no part of a step counts.
+void Meter::see(const v1::Consumer& consumer, double seconds) {
+  const auto [at, is_new] = trainers_.try_emplace({consumer.job(), consumer.rank()});
+  Trainer& trainer = at->second;
+  if (!is_new && consumer.batches() > trainer.batches) {
+    if (trainer.first.seconds == 0) trainer.first = {seconds, consumer};
+    trainer.last = {seconds, consumer};
+  }
+  trainer.batches = consumer.batches();
+}
+
+Result<Measures> Meter::measures() const {
+  Measures measures;
+  // Of each pass: its slowest job; of a job its fastest rank, since the others' time has waits for
+  // that one in it, which are not for data.
+  std::map<std::uint32_t, std::map<std::string, double>> rates;
+  double waits = 0, times = 0;
+  for (const auto& [name, trainer] : trainers_) {
+    const double seconds = trainer.last.seconds - trainer.first.seconds;
+    if (seconds <= 0) continue;
+    const v1::Consumer& last = trainer.last.trainer;
+    const double wait =
+        std::clamp(waited(last) - waited(trainer.first.trainer), 0.0, 0.999 * seconds);
+    const auto batches = static_cast<double>(last.batches() - trainer.first.trainer.batches());
+    double& rate = rates[last.pass()][name.first];
+    rate = std::max(rate, batches * last.batch_size() / (seconds - wait));
+    waits += wait;
+    times += seconds;
+  }
+  if (rates.empty() || !last_)
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("no trainer of stream '{}' has taken three batches: start one, or "
+                              "measure for longer with --for",
+                              stream_));
+  for (const auto& [pass, jobs] : rates) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const auto& [job, rate] : jobs) slowest = std::min(slowest, rate);
+    measures.trainer_rows += slowest / static_cast<double>(rates.size());
+  }
+  measures.passes = static_cast<std::uint32_t>(rates.size());
+  measures.seconds = end_seconds_ - begin_seconds_;
+  measures.stall = ratio(waits, times);
+  const double rows = static_cast<double>(last_->samples_fresh() + last_->samples_echoed()) -
+                      static_cast<double>(first_->samples_fresh() + first_->samples_echoed());
+  measures.rows = ratio(rows, measures.seconds);
+  measures.workers = daemon_.workers();
+  measures.processors = std::max(1U, daemon_.processors());
+  measures.records = last_->records();
+  measures.record_bytes = last_->record_bytes();
+  measures.place = place_of(last_->echo_point());
+  measures.factor = std::max(1.0, last_->factor_thousandths() / 1000.0);
+  measure_workers(*first_, *last_, measures);
+  measure_fetch(*first_, *last_, measures);
+  return measures;
+}
+
+}  // namespace echoline::analyze

@@ -1,0 +1,87 @@
+#include "analyze/model.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace echoline::analyze {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// A worker that has a core for less of its time shares the cores with others.
+constexpr double kOwnCore = 0.95;
+
+double per_second(double seconds) { return seconds > 0 ? 1 / seconds : kInfinite; }
+
+// Without an echo step each record has one use.
+double uses_of(const Setting& setting) {
+  return setting.place == Place::kNone ? 1 : std::max(1.0, setting.factor);
+}
+
+}  // namespace
+
+Setting present_setting(const Measures& measures) {
+  return {.workers = measures.workers,
+          .cached = measures.cached,
+          .passes = measures.passes,
+          .place = measures.place,
+          .factor = measures.factor};
+}
+
+double core_seconds(const Measures& measures, Place place, double factor) {
+  const double uses = std::max(1.0, factor);
+  const double first = measures.decode_seconds + measures.use_seconds;
+  switch (place) {
+    case Place::kRecord:
+      return uses * first;
+    case Place::kSample:
+      return measures.decode_seconds + uses * measures.use_seconds;
+    case Place::kAugmented:
+      return first + (uses - 1) * measures.copy_seconds;
+    case Place::kNone:
+    case Place::kBatch:
+      break;
+  }
+  return first;
+}
+
+double cores_of(const Measures& measures, std::uint32_t workers) {
+  // Workers that wait for a core have shown how many cores there are for them.
+  const double cores = measures.core_share < kOwnCore
+                           ? measures.core_share * measures.workers
+                           : std::max(measures.processors, measures.workers);
+  return std::min<double>(workers, cores);
+}
+
+double fetch_rows(const Measures& measures, const Setting& setting) {
+  const double cached = std::clamp(setting.cached, 0.0, 1.0);
+  double seconds = 0;  // for a fresh record
+  if (measures.cache_records > 0) seconds += cached / measures.cache_records;
+  if (measures.store_records > 0)
+    seconds += (1 - cached) / (measures.store_records * setting.store_scale);
+  return uses_of(setting) * per_second(seconds) / setting.passes;
+}
+
+double worker_rows(const Measures& measures, const Setting& setting) {
+  const double seconds = core_seconds(measures, setting.place, uses_of(setting));
+  return uses_of(setting) * cores_of(measures, setting.workers) * per_second(seconds) /
+         setting.passes;
+}
+
+double trainer_rows(const Measures& measures, const Setting& setting) {
+  return measures.trainer_rows > 0 ? measures.trainer_rows * setting.trainer_scale : kInfinite;
+}
+
+Prediction predict(const Measures& measures, const Setting& setting) {
+  const double trainers = trainer_rows(measures, setting);
+  const double workers = worker_rows(measures, setting);
+  const double fetch = fetch_rows(measures, setting);
+  Prediction prediction;
+  prediction.rows = std::min({trainers, workers, fetch});
+  prediction.fresh = prediction.rows / uses_of(setting);
+  prediction.stall = trainers == kInfinite ? 0 : 1 - prediction.rows / trainers;
+  if (prediction.rows < trainers)
+    prediction.limit = fetch < workers ? Limit::kStorage : Limit::kWorkers;
+  return prediction;
+}
+
+}  // namespace echoline::analyze

@@ -1,0 +1,48 @@
+// Predicts the rate of a stream under other settings, as DS-Analyzer does (Mohan et al., PVLDB
+// 2021), extended by echo (Choi et al., arXiv 1907.05550). docs/analyze.md has the formulas.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "analyze/measures.h"
+
+namespace echoline::analyze {
+
+// What the questions vary.
+struct Setting {
+  std::uint32_t workers = 1;
+  double cached = 0;         // share of the records that caches deliver
+  double store_scale = 1;    // the store's rate, relative to the measured one
+  double trainer_scale = 1;  // the trainers' rate, in the same way
+  std::uint32_t passes = 1;
+  Place place = Place::kNone;
+  double factor = 1;
+};
+
+// The setting in which the measures were taken.
+Setting present_setting(const Measures& measures);
+
+enum class Limit : std::uint8_t { kTrainers, kWorkers, kStorage };
+// As Verdict.limit.
+inline constexpr std::string_view kLimitNames[] = {"trainers", "workers", "storage"};
+
+struct Prediction {
+  double rows = 0;   // per second, of one pass
+  double fresh = 0;  // of these, first uses
+  double stall = 0;  // share of the trainers' time
+  Limit limit = Limit::kTrainers;
+};
+
+// Pure functions. Rates are rows per second of one pass; infinite where nothing limits.
+double fetch_rows(const Measures& measures, const Setting& setting);
+double worker_rows(const Measures& measures, const Setting& setting);
+double trainer_rows(const Measures& measures, const Setting& setting);
+Prediction predict(const Measures& measures, const Setting& setting);
+
+// Seconds of one core for a fresh record and its uses.
+double core_seconds(const Measures& measures, Place place, double factor);
+// Cores that this many workers keep busy.
+double cores_of(const Measures& measures, std::uint32_t workers);
+
+}  // namespace echoline::analyze

@@ -1,0 +1,74 @@
+#include "augment/box_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "augment/sample_fields.h"
+
+namespace echoline::augment {
+
+BoxGroup group_of(const std::vector<decode::FieldType>& fields, std::size_t boxes) {
+  BoxGroup group;
+  group.boxes = boxes;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].ragged && fields[i].of == fields[boxes].name) group.others.push_back(i);
+  }
+  return group;
+}
+
+std::vector<BoxGroup> groups_of_image(const std::vector<decode::FieldType>& fields,
+                                      const std::string& image) {
+  std::vector<BoxGroup> groups;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].may_be_boxes() && fields[i].of == image) groups.push_back(group_of(fields, i));
+  }
+  return groups;
+}
+
+Status ChangedBoxes::start(const decode::Sample& in, const BoxGroup& group) {
+  const decode::Tensor& boxes = in.tensors[group.boxes];
+  const std::size_t count = boxes.shape.sizes[0];
+  for (const std::size_t other : group.others) {
+    const std::size_t elements = in.tensors[other].shape.sizes[0];
+    if (elements == count) continue;
+    return {Code::kInvalidArgument,
+            fmt::format("{} boxes have {} labels or other elements", count, elements)};
+  }
+  corners_.resize(count * 4);
+  if (count > 0) std::memcpy(corners_.data(), boxes.content().data(), count * 4 * sizeof(float));
+  removed_.assign(count, false);
+  return {};
+}
+
+void ChangedBoxes::remove_empty() {
+  for (std::size_t i = 0; i < count(); ++i) {
+    const auto corners = box(i);
+    if (!(corners[0] < corners[2] && corners[1] < corners[3])) remove(i);
+  }
+}
+
+void ChangedBoxes::write(const decode::Sample& in, const BoxGroup& group,
+                         std::vector<decode::Tensor>& out) const {
+  keep_elements(in.tensors[group.boxes], reinterpret_cast<const std::byte*>(corners_.data()),
+                out[group.boxes]);
+  for (const std::size_t other : group.others) {
+    keep_elements(in.tensors[other], in.tensors[other].content().data(), out[other]);
+  }
+}
+
+void ChangedBoxes::keep_elements(const decode::Tensor& from, const std::byte* content,
+                                 decode::Tensor& to) const {
+  decode::Shape shape = from.shape;
+  shape.sizes[0] = static_cast<std::uint32_t>(std::ranges::count(removed_, false));
+  std::byte* at = make_room(to, from.dtype, shape);
+  const std::size_t bytes_each = count() == 0 ? 0 : from.content().size() / count();
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (removed_[i]) continue;
+    std::memcpy(at, content + i * bytes_each, bytes_each);
+    at += bytes_each;
+  }
+}
+
+}  // namespace echoline::augment

@@ -1,0 +1,217 @@
+// The step python: a function of the user, in processes of their own (user_code/).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "augment/sample_fields.h"
+#include "augment/transforms.h"
+#include "base/bounded_file.h"
+#include "base/processors.h"
+#include "user_code/environment.h"
+#include "user_code/workers.h"
+
+namespace echoline::augment {
+namespace {
+
+constexpr std::size_t kSourceBytesMax = 1 << 20;
+// More processes of one step are of no use before they are configured.
+constexpr std::uint32_t kAutoWorkersMax = 16;
+
+Status error(std::string text) { return Status(Code::kInvalidArgument, std::move(text)); }
+
+class PythonStep final : public SampleStep {
+ public:
+  PythonStep(std::vector<decode::FieldType> outputs, std::vector<std::size_t> arguments,
+             std::vector<std::size_t> results, std::unique_ptr<user_code::Workers> workers)
+      : outputs_(std::move(outputs)),
+        arguments_(std::move(arguments)),
+        results_(std::move(results)),
+        workers_(std::move(workers)) {}
+
+  const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
+  const user_code::Workers* workers() const override { return workers_.get(); }
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Lists>(); }
+
+  Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
+             decode::Sample& out) const override {
+    Lists& lists = *static_cast<Lists*>(scratch);
+    out.tensors.resize(outputs_.size());
+    for (std::size_t i = 0; i < in.tensors.size(); ++i) borrow(in.tensors[i], out.tensors[i]);
+    lists.arguments.clear();
+    for (const std::size_t field : arguments_) lists.arguments.push_back(&in.tensors[field]);
+    lists.results.clear();
+    for (const std::size_t field : results_) lists.results.push_back(&out.tensors[field]);
+    return workers_->run(lists.arguments, key, lists.stopping, lists.results);
+  }
+
+ private:
+  struct Lists final : Scratch {
+    std::vector<const decode::Tensor*> arguments;
+    std::vector<decode::Tensor*> results;
+  };
+
+  const std::vector<decode::FieldType> outputs_;
+  const std::vector<std::size_t> arguments_;  // fields before the step, by input of the function
+  const std::vector<std::size_t> results_;    // fields after the step, by its output
+  const std::unique_ptr<user_code::Workers> workers_;
+};
+
+shm::DType dtype_of(const std::string& name) {
+  for (std::uint32_t code = shm::kUint8; code < shm::kBfloat16; ++code) {
+    if (shm::dtype_name(code) == name) return static_cast<shm::DType>(code);
+  }
+  return shm::kUint8;  // rgb, gray
+}
+
+Result<decode::Shape> shape_of(const v1::PythonField& entry, std::uint64_t bytes_max,
+                               std::size_t bytes_each) {
+  decode::Shape shape;
+  std::uint64_t left = bytes_max / bytes_each;
+  for (const std::uint32_t size : entry.shape()) {
+    left /= size;
+    shape.sizes[shape.rank++] = size;
+  }
+  if (left > 0) return shape;
+  return error(fmt::format("the shape [{}] needs more than python.sample_bytes, {}",
+                           fmt::join(entry.shape(), ", "), bytes_max));
+}
+
+Result<decode::FieldType> picture_type(const v1::PythonField& entry, const decode::Shape& size) {
+  if (size.rank != 0 && size.rank != 2)
+    return error(fmt::format("`as: {}` has no shape, or [height, width]", entry.as()));
+  decode::FieldType type;
+  type.fixed = size.rank == 2;
+  type.image = true;
+  const std::uint32_t channels = entry.as() == "rgb" ? 3 : 1;
+  type.shape = {{size.sizes[0], size.sizes[1], channels}, 3};
+  return type;
+}
+
+Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType dtype,
+                                      std::uint64_t bytes_max) {
+  if (entry.shape_size() > 0) return error("give shape or max_length, not both");
+  if (entry.max_length() > bytes_max / shm::dtype_bytes(dtype))
+    return error(fmt::format("max_length {} needs more than python.sample_bytes, {}",
+                             entry.max_length(), bytes_max));
+  decode::FieldType type;
+  type.dtype = dtype;
+  type.ragged = true;
+  type.shape = {{static_cast<std::uint32_t>(entry.max_length())}, 1};
+  return type;
+}
+
+// The type of a field that the function returns; without a type in the settings, that of the field
+// of the same name before the step.
+Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField& entry,
+                                  const std::vector<decode::FieldType>& inputs,
+                                  std::uint64_t bytes_max) {
+  if (entry.as().empty()) {
+    if (entry.shape_size() > 0 || entry.has_max_length())
+      return error("a field with shape or max_length needs `as`, the type of its elements");
+    ECHOLINE_ASSIGN(const std::size_t before, find_field(inputs, name));
+    return inputs[before];
+  }
+  const shm::DType dtype = dtype_of(entry.as());
+  ECHOLINE_ASSIGN(const decode::Shape shape, shape_of(entry, bytes_max, shm::dtype_bytes(dtype)));
+  if (entry.as() == "rgb" || entry.as() == "gray") return picture_type(entry, shape);
+  if (entry.has_max_length()) return ragged_type(entry, dtype, bytes_max);
+  decode::FieldType type;
+  type.dtype = dtype;
+  type.fixed = true;
+  type.shape = shape;
+  type.image =
+      dtype == shm::kUint8 && shape.rank == 3 && (shape.sizes[2] == 1 || shape.sizes[2] == 3);
+  return type;
+}
+
+// The names of a map in one order on every run.
+std::vector<std::string> sorted_names(
+    const google::protobuf::Map<std::string, v1::PythonField>& fields) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : fields) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The fields after the step, of which `results` are those that the function returns.
+Status add_results(const v1::Python& settings, const std::vector<decode::FieldType>& inputs,
+                   std::vector<decode::FieldType>& outputs, std::vector<std::size_t>& results) {
+  if (settings.out().empty())
+    return error("python.out: missing; it names the fields that the function returns");
+  for (const std::string& name : sorted_names(settings.out())) {
+    Result<decode::FieldType> type =
+        type_of(name, settings.out().at(name), inputs, settings.sample_bytes());
+    if (!type.ok()) return type.status().with_context("python.out: field " + name);
+    type->name = name;
+    const auto found = std::ranges::find(outputs, name, &decode::FieldType::name);
+    results.push_back(static_cast<std::size_t>(found - outputs.begin()));
+    if (found == outputs.end()) {
+      ECHOLINE_TRY(add_field(outputs, *type).with_context("python.out"));
+    } else {
+      *found = *type;
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::size_t>> argument_fields(const v1::Python& settings,
+                                                 const std::vector<decode::FieldType>& inputs) {
+  std::vector<std::size_t> arguments;
+  for (const std::string& name : settings.fields()) {
+    ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs, name));
+    arguments.push_back(field);
+  }
+  // Without names: all.
+  for (std::size_t i = 0; settings.fields().empty() && i < inputs.size(); ++i)
+    arguments.push_back(i);
+  if (arguments.size() > user_code::kFieldsMax)
+    return error(fmt::format("python.fields: {} fields; allowed: {}", arguments.size(),
+                             user_code::kFieldsMax));
+  return arguments;
+}
+
+Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t number) {
+  user_code::Function function;
+  function.interpreter = user_code::interpreter_or_default(settings.interpreter());
+  function.file = std::filesystem::absolute(settings.file()).lexically_normal().string();
+  Result<std::string> source = read_bounded_file(function.file, kSourceBytesMax);
+  if (!source.ok()) return source.status().with_context("python.file");
+  function.source = std::move(*source);
+  function.name = settings.function();
+  function.step = number;
+  function.workers = settings.workers();
+  if (function.workers == 0) {  // auto
+    function.workers =
+        std::min(kAutoWorkersMax, usable_processors(std::thread::hardware_concurrency()));
+  }
+  function.timeout_ns = settings.timeout();
+  function.memory_bytes = settings.memory();
+  function.sample_bytes = settings.sample_bytes();
+  ECHOLINE_ASSIGN(function.account, user_code::account_of(settings.user()));
+  function.variables = {settings.environment().begin(), settings.environment().end()};
+  return function;
+}
+
+Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8_t number,
+                                                const std::vector<decode::FieldType>& inputs) {
+  const v1::Python& settings = step.python();
+  std::vector<decode::FieldType> outputs = inputs;
+  std::vector<std::size_t> results;
+  ECHOLINE_TRY(add_results(settings, inputs, outputs, results));
+  ECHOLINE_ASSIGN(std::vector<std::size_t> arguments, argument_fields(settings, inputs));
+  ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
+  for (const std::size_t field : arguments) function.inputs.push_back(inputs[field]);
+  for (const std::size_t field : results) function.outputs.push_back(outputs[field]);
+  ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
+  return std::unique_ptr<SampleStep>(new PythonStep(std::move(outputs), std::move(arguments),
+                                                    std::move(results), std::move(workers)));
+}
+
+}  // namespace
+
+const Transform kPython{v1::Step::kPython, nullptr, make_python};
+
+}  // namespace echoline::augment

@@ -1,0 +1,65 @@
+// The objects of one picture, as the file that describes it lists them: their boxes and classes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace echoline::decode {
+
+// In the order of the file. Reused from record to record.
+struct Annotations {
+  struct Object {
+    // left, top, right, bottom in the units of the file; nothing is changed or clipped
+    std::array<double, 4> box{};
+    std::size_t name_begin = 0;  // of its class, in `names`
+    std::size_t name_end = 0;
+    bool flag = false;  // difficult, or a crowd
+  };
+
+  std::vector<Object> objects;
+  std::string names;  // of all objects, one after the other
+
+  void clear() {
+    objects.clear();
+    names.clear();
+  }
+  std::string_view name(const Object& object) const {
+    return std::string_view(names).substr(object.name_begin, object.name_end - object.name_begin);
+  }
+  void set_name(Object& object, std::string_view name) {
+    object.name_begin = names.size();
+    names += name;
+    object.name_end = names.size();
+  }
+};
+
+// Fills `out`. An error means that the record is bad: kDataLoss for a file that is no such file,
+// kInvalidArgument for an object without a box or class, or with a box whose corners are no numbers
+// or reversed, kResourceExhausted for more than `objects_max` objects. Time and memory are linear
+// in the bytes of the file, and reading ends at the first object that is too many.
+using ReadAnnotations = Status (*)(std::span<const std::byte> file, std::size_t objects_max,
+                                   Annotations& out);
+
+// Pascal VOC: XML with <object>, <name>, <bndbox>. Corners are those of the file, which usually
+// count from 1. The flag is <difficult>.
+Status read_voc(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
+// COCO: JSON, the list of one picture's annotations, or an object with this list as "annotations".
+// The name is category_id, or category_name where there is none; the flag is iscrowd.
+Status read_coco(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
+// YOLO: text, a line `class centre_x centre_y width height` for each object, as shares of the
+// picture's sides.
+Status read_yolo(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
+
+// Errors that the readers share; `object` counts from 0.
+Status too_many_objects(std::size_t objects_max);
+// An error unless all four are finite and the corners are in order.
+Status check_box(const std::array<double, 4>& box, std::size_t object);
+
+}  // namespace echoline::decode

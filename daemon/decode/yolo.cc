@@ -1,0 +1,82 @@
+// YOLO annotations: a line of five numbers for each object.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "decode/annotations.h"
+#include "decode/field.h"
+
+namespace echoline::decode {
+namespace {
+
+constexpr std::string_view kBlank = " \t\r";
+constexpr std::size_t kColumns = 5;
+
+// The next word of `line`, which it is removed from; empty at the end.
+std::string_view next_word(std::string_view& line) {
+  const std::size_t first = line.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return line = {};
+  const std::size_t length = std::min(line.find_first_of(kBlank, first), line.size()) - first;
+  const std::string_view word = line.substr(first, length);
+  line.remove_prefix(first + length);
+  return word;
+}
+
+Status refused(std::size_t line, std::string_view what, std::string_view text) {
+  return {Code::kInvalidArgument,
+          fmt::format("line {} {}: {}", line, what, quoted(std::as_bytes(std::span(text))))};
+}
+
+bool is_number(std::string_view word, double& value) {
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  return error == std::errc() && stop == end && std::isfinite(value);
+}
+
+bool is_class(std::string_view word) {
+  std::uint32_t number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  return error == std::errc() && stop == end;
+}
+
+Status read_line(std::string_view line, std::size_t number, Annotations& out) {
+  std::string_view rest = line;
+  const std::string_view name = next_word(rest);
+  if (!is_class(name)) return refused(number, "does not begin with the number of a class", line);
+  std::array<double, kColumns - 1> values{};
+  for (double& value : values) {
+    if (!is_number(next_word(rest), value)) {
+      return refused(number, "is not `class centre_x centre_y width height`", line);
+    }
+  }
+  if (!next_word(rest).empty()) {
+    return refused(number, "has more than five columns, as for outlines, which are not read", line);
+  }
+  const auto [x, y, width, height] = values;
+  Annotations::Object object;
+  object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+  ECHOLINE_TRY(check_box(object.box, out.objects.size()));
+  out.set_name(object, name);
+  out.objects.push_back(object);
+  return {};
+}
+
+}  // namespace
+
+Status read_yolo(std::span<const std::byte> file, std::size_t objects_max, Annotations& out) {
+  out.clear();
+  std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    text.remove_prefix(std::min(length + 1, text.size()));
+    if (line.find_first_not_of(kBlank) == std::string_view::npos) continue;
+    if (out.objects.size() == objects_max) return too_many_objects(objects_max);
+    ECHOLINE_TRY(read_line(line, number, out));
+  }
+  return {};
+}
+
+}  // namespace echoline::decode

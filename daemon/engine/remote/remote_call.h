@@ -1,0 +1,61 @@
+// A run on its way, and the requests for it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/remote/answer_frames.h"
+#include "engine/remote/remote_run.h"
+#include "engine/remote/remote_server.h"
+
+namespace echoline::engine {
+
+class RemoteCall;
+
+// Lives until it has a result and none of its calls is in flight.
+struct RunState {
+  RemoteRun run;
+  std::vector<RemoteCall*> calls;          // in flight: one, or two after a late first one
+  std::vector<const RemoteServer*> tried;  // failed it, since the run was last begun
+  std::uint64_t not_before_ns = 0;         // after all servers have failed it
+  bool has_second = false;
+  bool done = false;
+
+  // Without records it asks whether a server answers again.
+  bool is_probe() const { return run.records.empty(); }
+  bool has_tried(const RemoteServer& server) const {
+    return std::find(tried.begin(), tried.end(), &server) != tried.end();
+  }
+};
+
+// One request at one server.
+class RemoteCall {
+ public:
+  virtual ~RemoteCall() = default;
+  virtual void cancel() = 0;
+
+  std::shared_ptr<RunState> state;
+  std::shared_ptr<RemoteServer> server;
+  std::uint64_t sent_ns = 0;
+};
+
+enum class Outcome : std::uint8_t {
+  kAnswered,
+  kBusy,     // the server works, and has too much to do
+  kRefused,  // it works, but not for this host
+  kFailed,
+};
+// Of gRPC's status code.
+Outcome outcome_of(int code);
+
+struct EndedCall {
+  std::unique_ptr<RemoteCall> call;
+  Outcome outcome = Outcome::kFailed;
+  std::string why{};      // if not answered
+  AnswerPieces answer{};  // belongs to `call`
+};
+
+}  // namespace echoline::engine

@@ -1,0 +1,36 @@
+// A user's function in Python, as a step of a pipeline calls it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decode/sample.h"
+
+namespace echoline::user_code {
+
+// A user of this host.
+struct Account {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string home;
+};
+
+struct Function {
+  std::string interpreter;
+  std::string file;    // its path, for tracebacks; its folder is in sys.path
+  std::string source;  // the text of the file when the stream was opened, which all workers run
+  std::string name;
+  std::uint8_t step = 0;  // the number of the step, part of the keys of random draws
+  std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
+  std::vector<decode::FieldType> outputs;  // what it returns
+  std::uint32_t workers = 1;
+  std::uint64_t timeout_ns = 0;        // of one call
+  std::uint64_t memory_bytes = 0;      // private memory of a worker
+  std::uint64_t sample_bytes = 0;      // all arrays of one call, and all that it returns
+  std::optional<Account> account;      // that workers run as; none: the daemon's user
+  std::vector<std::string> variables;  // names of the environment that workers get too
+};
+
+}  // namespace echoline::user_code

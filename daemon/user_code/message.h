@@ -1,0 +1,64 @@
+// The messages between the daemon and a worker: one packet of a Unix socket each. Arrays are in
+// shared memory; a message only says where. worker.py has the other side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "decode/sample.h"
+#include "echoline/shm/sample_random.h"
+
+namespace echoline::user_code {
+
+inline constexpr std::size_t kFieldsMax = 256;
+inline constexpr std::size_t kReplyBytesMax = 64 << 10;
+inline constexpr std::uint64_t kAlignment = 64;
+
+// Where an array is. `dtype` 0 in a reply: the function returned its argument of the same name.
+struct ArrayPlace {
+  std::uint32_t dtype = 0;
+  decode::Shape shape;
+  std::uint64_t offset = 0;  // in the area
+
+  std::uint64_t bytes() const { return shape.elements() * shm::dtype_bytes(dtype); }
+};
+
+// Lays the arrays one after the other. kResourceExhausted if they need more than `bytes_max`.
+Result<std::vector<ArrayPlace>> lay_out(std::span<const decode::Tensor* const> tensors,
+                                        std::uint64_t bytes_max);
+
+// A call of the function. `step` is the number of the step.
+std::vector<std::byte> encode_call(std::uint64_t sequence, const UseKey& key, std::uint8_t step,
+                                   std::span<const ArrayPlace> arrays);
+
+enum class ReplyKind : std::uint32_t {
+  kResult = 1,
+  kRaised = 2,   // the function raised an exception
+  kRefused = 3,  // what it returned is not what the step declares
+  kReady = 4,    // the function is loaded; `summary` has the versions
+  kNotLoaded = 5,
+};
+
+struct Reply {
+  ReplyKind kind = ReplyKind::kResult;
+  std::uint64_t sequence = 0;
+  std::vector<ArrayPlace> arrays = {};  // of kResult, by output
+  std::string group = {};               // errors of one group are logged once
+  std::string summary = {};             // one line
+  std::string details = {};             // a traceback, or empty
+};
+
+// Checks all that the daemon relies on: a worker may send anything. kInvalidArgument: not a reply.
+Result<Reply> decode_reply(std::span<const std::byte> message);
+
+// Whether `place` is within an area of `bytes` and has the type and a shape of the field.
+Status check_array(const ArrayPlace& place, const decode::FieldType& type, std::uint64_t bytes);
+// The same for an argument that the function returns as it is.
+Status check_type(std::uint32_t dtype, const decode::Shape& shape, const decode::FieldType& type);
+
+}  // namespace echoline::user_code

@@ -1,0 +1,235 @@
+#include "user_code/worker.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/spawn.h"
+#include "user_code/environment.h"
+#include "user_code/worker_source.h"
+
+namespace echoline::user_code {
+namespace {
+
+// The numbers of the descriptors in the worker; worker.py has the same.
+enum WorkerFile {
+  kText = 1,
+  kErrors = 2,
+  kSocket = 3,
+  kInput = 4,
+  kOutput = 5,
+  kProgram = 6,
+  kLife = 7
+};
+
+constexpr std::size_t kTextBytes = 4 << 10;  // read at a time
+constexpr std::size_t kWrittenBytesMax = 16 << 10;
+// How often a wait looks whether it is still wanted.
+constexpr std::uint64_t kLookNs = 100'000'000;
+// A call that nobody waits for gets this time to end, so that its worker can be kept.
+constexpr std::uint64_t kStopGraceNs = 500'000'000;
+
+constexpr const char* kStart =
+    "exec(compile(open(6, closefd=False).read(), 'echoline worker', 'exec'))";
+
+nlohmann::json described(const std::vector<decode::FieldType>& types) {
+  nlohmann::json fields = nlohmann::json::array();
+  for (const decode::FieldType& type : types) {
+    nlohmann::json& field = fields.emplace_back();
+    field["name"] = type.name;
+    field["dtype"] = type.dtype;
+    field["shape"] = std::vector<std::uint32_t>(type.shape.span().begin(), type.shape.span().end());
+    field["form"] = type.ragged ? "ragged" : type.fixed ? "fixed" : "picture";
+  }
+  return fields;
+}
+
+std::string settings_text(const Function& function) {
+  nlohmann::json settings;
+  settings["file"] = function.file;
+  settings["source"] = function.source;
+  settings["function"] = function.name;
+  settings["step"] = function.step;
+  settings["inputs"] = described(function.inputs);
+  settings["outputs"] = described(function.outputs);
+  settings["memory_bytes"] = function.memory_bytes;
+  settings["sample_bytes"] = function.sample_bytes;
+  if (const auto& account = function.account)
+    settings["account"] = {account->uid, account->gid, account->home};
+  // A file name can have any bytes.
+  return settings.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+// Both ends of a pair of descriptors.
+struct Ends {
+  UniqueFd own, other;
+};
+
+Result<Ends> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_status(errno, "pipe");
+  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<Ends> make_sockets() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return errno_status(errno, "socketpair");
+  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// Readable when the process has ended, even while its children hold its other descriptors.
+UniqueFd process_file(pid_t pid) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
+  ECHOLINE_ASSIGN(Area input,
+                  Area::create("echoline-python-in", function.sample_bytes, Area::Writer::kDaemon));
+  ECHOLINE_ASSIGN(Area output, Area::create("echoline-python-out", function.sample_bytes,
+                                            Area::Writer::kWorker));
+  ECHOLINE_ASSIGN(const UniqueFd program, text_in_memory("echoline-worker", kWorkerSource));
+  ECHOLINE_ASSIGN(const UniqueFd settings,
+                  text_in_memory("echoline-step", settings_text(function)));
+  ECHOLINE_ASSIGN(Ends sockets, make_sockets());
+  ECHOLINE_ASSIGN(Ends text, make_pipe());
+  ECHOLINE_ASSIGN(Ends life, make_pipe());
+  ::fcntl(text.own.get(), F_SETFL, O_NONBLOCK);
+  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = {function.interpreter, "-X", "faulthandler",
+                                                    "-c", kStart, function.file, function.name},
+                                          .environment = worker_environment(function.variables),
+                                          .files = {{text.other.get(), kText},
+                                                    {text.other.get(), kErrors},
+                                                    {sockets.other.get(), kSocket},
+                                                    {input.fd(), kInput},
+                                                    {output.fd(), kOutput},
+                                                    {program.get(), kProgram},
+                                                    {life.own.get(), kLife},
+                                                    {settings.get(), kLife + 1}}}));
+  // The daemon keeps the writing end of `life`: the kernel closes it when the daemon ends.
+  Files files{std::move(sockets.own), std::move(text.own), std::move(life.other),
+              process_file(pid)};
+  return std::unique_ptr<Worker>(
+      new Worker(pid, function.step, std::move(files), std::move(input), std::move(output)));
+}
+
+Worker::~Worker() {
+  // Its children can outlive it, so the group is killed in any case; its number is not reused while
+  // one of them exists.
+  if (pid_ >= 0) kill_and_wait(pid_);
+}
+
+const Outcome& Worker::await_loaded(const Patience& patience) {
+  if (!has_loaded_) {
+    loaded_ = await_reply(patience);
+    has_loaded_ = true;
+    const ReplyKind kind = loaded_.reply.kind;
+    if (loaded_.ended == Ended::kReply && kind != ReplyKind::kReady &&
+        kind != ReplyKind::kNotLoaded)
+      loaded_ = {.ended = Ended::kBroken, .reason = "sent a wrong first message"};
+  }
+  return loaded_;
+}
+
+Result<Outcome> Worker::call(std::span<const decode::Tensor* const> tensors, const UseKey& key,
+                             const Patience& patience) {
+  ECHOLINE_ASSIGN(const std::vector<ArrayPlace> places, lay_out(tensors, input_.size()));
+  const std::uint64_t bytes = places.empty() ? 0 : places.back().offset + places.back().bytes();
+  ECHOLINE_ASSIGN(const std::span<std::byte> area, input_.reserve(bytes));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::span<const std::byte> content = tensors[i]->content();
+    std::copy(content.begin(), content.end(), area.begin() + places[i].offset);
+  }
+  const std::vector<std::byte> message = encode_call(++sequence_, key, step_, places);
+  if (::send(files_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) return died();
+  Outcome outcome = await_reply(patience);
+  const bool other = outcome.reply.sequence != sequence_ ||
+                     outcome.reply.kind == ReplyKind::kReady ||
+                     outcome.reply.kind == ReplyKind::kNotLoaded;
+  if (outcome.ended == Ended::kReply && other)
+    return Outcome{.ended = Ended::kBroken, .reason = "answered another call"};
+  return outcome;
+}
+
+Outcome Worker::await_reply(const Patience& patience) {
+  std::uint64_t deadline_ns = patience.deadline_ns;
+  bool stopped = false;
+  std::array<pollfd, 3> files{{{files_.socket.get(), POLLIN, 0},
+                               {files_.text.get(), POLLIN, 0},
+                               {files_.process.get(), POLLIN, 0}}};
+  while (true) {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (!stopped && patience.stopping != nullptr && patience.stopping->load()) {
+      stopped = true;
+      deadline_ns = std::min(deadline_ns, now_ns + kStopGraceNs);
+    }
+    if (now_ns >= deadline_ns)
+      return {.ended = stopped ? Ended::kStopped : Ended::kTimedOut,
+              .reason = "did not answer in time"};
+    const std::uint64_t wait_ns = std::min(deadline_ns - now_ns, kLookNs);
+    ::poll(files.data(), files.size(), static_cast<int>(wait_ns / 1'000'000) + 1);
+    if (files[1].revents != 0) read_text();
+    // A closed pipe is always readable: not asked again.
+    if ((files[1].revents & (POLLHUP | POLLERR)) != 0 && (files[1].revents & POLLIN) == 0)
+      files[1].fd = -1;
+    Outcome outcome;
+    // Before its end: the process may have answered first.
+    if (files[0].revents != 0 && receive(outcome)) return outcome;
+    if (files[2].revents != 0) return died();
+  }
+}
+
+bool Worker::receive(Outcome& outcome) {
+  const ssize_t count = ::recv(files_.socket.get(), message_.data(), message_.size(), MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (count <= 0) {
+    outcome = died();
+    return true;
+  }
+  Result<Reply> reply = decode_reply(std::span(message_).first(static_cast<std::size_t>(count)));
+  if (reply.ok()) {
+    outcome.reply = std::move(*reply);
+  } else {
+    outcome = {.ended = Ended::kBroken, .reason = "sent " + reply.status().message()};
+  }
+  return true;
+}
+
+bool Worker::read_text() {
+  char bytes[kTextBytes];
+  // Not until the pipe is empty: it may be filled as fast as it is read.
+  const ssize_t count = ::read(files_.text.get(), bytes, sizeof bytes);
+  if (count <= 0) return false;
+  written_.append(bytes, static_cast<std::size_t>(count));
+  if (written_.size() > kWrittenBytesMax) written_.erase(0, written_.size() - kWrittenBytesMax);
+  return true;
+}
+
+Outcome Worker::died() {
+  // Its last words, as far as they matter: its children may go on writing.
+  for (std::size_t i = 0; i < kWrittenBytesMax / kTextBytes && read_text();) ++i;
+  int status = 0;
+  // Its end closes the socket a moment before it can be waited for.
+  constexpr int kEndPollMs = 200;
+  pollfd file{files_.process.get(), POLLIN, 0};
+  ::poll(&file, 1, kEndPollMs);
+  if (file.revents == 0) return {.ended = Ended::kDied, .reason = "closed its connection"};
+  // Its children first: until it was waited for, the number of their group cannot be reused.
+  ::kill(-pid_, SIGKILL);
+  if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) status = 0;
+  return {.ended = Ended::kDied, .reason = describe_end(status)};
+}
+
+}  // namespace echoline::user_code

@@ -1,0 +1,241 @@
+#include "user_code/workers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace echoline::user_code {
+namespace {
+
+constexpr std::uint64_t kLoadNs = 120'000'000'000;
+constexpr int kStartsMax = 3;
+constexpr std::chrono::milliseconds kStartPause{1000};
+constexpr std::chrono::milliseconds kLook{100};
+// A sample whose worker was lost gets one more.
+constexpr int kCallsMax = 2;
+
+bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
+Status cancelled() { return Status(Code::kCancelled, "the pass has ended"); }
+
+// Fills `result` with the same bytes as `argument`, which lives longer.
+void borrow_argument(const decode::Tensor& argument, decode::Tensor& result) {
+  result.dtype = argument.dtype;
+  result.shape = argument.shape;
+  result.borrowed = argument.content();
+}
+
+}  // namespace
+
+Workers::Workers(Function function) : function_(std::move(function)), log_(function_.file) {
+  for (const decode::FieldType& output : function_.outputs) {
+    const auto found =
+        std::find_if(function_.inputs.begin(), function_.inputs.end(),
+                     [&](const decode::FieldType& input) { return input.name == output.name; });
+    same_input_.push_back(static_cast<std::size_t>(found - function_.inputs.begin()));
+  }
+}
+
+Workers::~Workers() {
+  const MutexLock lock(mutex_);
+  free_.clear();
+}
+
+Result<std::unique_ptr<Workers>> Workers::start(Function function) {
+  std::unique_ptr<Workers> workers(new Workers(std::move(function)));
+  for (std::uint32_t i = 0; i < workers->function_.workers; ++i) {
+    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, workers->start_worker());
+    workers->give_back(std::move(worker));
+  }
+  // The others load the function meanwhile; each is waited for at its first call.
+  std::unique_ptr<Worker> first;
+  {
+    const MutexLock lock(workers->mutex_);
+    first = std::move(workers->free_.front());
+    workers->free_.pop_front();
+  }
+  const Outcome outcome = first->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs});
+  const std::string written = printable(first->take_written());
+  workers->give_back(std::move(first));
+  const Function& of = workers->function_;
+  const std::string what =
+      fmt::format("python: {} of {} cannot be loaded by {}", of.name, of.file, of.interpreter);
+  if (outcome.ended != Ended::kReply)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
+                              written.empty() ? "" : "; it wrote:\n", written));
+  const Reply& reply = outcome.reply;
+  if (reply.kind == ReplyKind::kNotLoaded)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
+                              reply.details.empty() ? "" : "\n", printable(reply.details)));
+  workers->versions_ = printable(reply.summary);
+  workers->log_.wrote(written);
+  return workers;
+}
+
+Result<std::unique_ptr<Worker>> Workers::start_worker() {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, Worker::start(function_));
+  counters_.workers.fetch_add(1, std::memory_order_relaxed);
+  return worker;
+}
+
+void Workers::destroy(std::unique_ptr<Worker> worker) {
+  worker.reset();
+  counters_.workers.fetch_sub(1, std::memory_order_relaxed);
+  counters_.replaced.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Workers::give_back(std::unique_ptr<Worker> worker) {
+  {
+    const MutexLock lock(mutex_);
+    free_.push_back(std::move(worker));
+  }
+  freed_.notify_one();
+}
+
+Result<std::unique_ptr<Worker>> Workers::borrow(const std::atomic<bool>* stopping) {
+  std::unique_ptr<Worker> worker;
+  {
+    MutexLock lock(mutex_);
+    while (free_.empty()) {
+      if (is_set(stopping)) return cancelled();
+      // Others give theirs back at the latest when their time is over.
+      freed_.wait_until(lock, std::chrono::steady_clock::now() + kLook);
+    }
+    worker = std::move(free_.front());
+    free_.pop_front();
+  }
+  Result<std::unique_ptr<Worker>> ready = loaded(std::move(worker), stopping);
+  // Its place stays: the next borrower tries again.
+  if (!ready.ok()) give_back(nullptr);
+  return ready;
+}
+
+Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
+                                                const std::atomic<bool>* stopping) {
+  std::string reason;
+  for (int i = 0; i < kStartsMax; ++i) {
+    if (worker == nullptr) {
+      Result<std::unique_ptr<Worker>> started = start_worker();
+      if (!started.ok()) {
+        reason = started.status().message();
+        std::this_thread::sleep_for(kStartPause);
+        continue;
+      }
+      worker = std::move(*started);
+    }
+    const Outcome& outcome =
+        worker->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs, .stopping = stopping});
+    if (outcome.ended == Ended::kReply && outcome.reply.kind == ReplyKind::kReady) return worker;
+    const bool stopped = outcome.ended == Ended::kStopped;
+    reason = outcome.ended == Ended::kReply ? printable(outcome.reply.summary)
+                                            : "the process " + outcome.reason;
+    destroy(std::move(worker));
+    if (stopped || is_set(stopping)) return cancelled();
+  }
+  return Status(Code::kFailedPrecondition,
+                fmt::format("python: {} of {} can no longer be loaded in a new process: {}",
+                            function_.name, function_.file, reason));
+}
+
+Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseKey& key,
+                    const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results) {
+  Status lost;
+  for (int i = 0; i < kCallsMax; ++i) {
+    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
+    Ended ended = Ended::kReply;
+    Status status = call(*worker, {arguments, key, stopping, results}, ended);
+    if (ended == Ended::kReply) {
+      give_back(std::move(worker));
+      return status;
+    }
+    // It ended, hangs, or does not follow the protocol: the next call needs another process.
+    destroy(std::move(worker));
+    give_back(nullptr);
+    if (ended == Ended::kStopped || is_set(stopping)) return cancelled();
+    lost = std::move(status);
+  }
+  return lost;
+}
+
+Status Workers::call(Worker& worker, const Call& call, Ended& ended) {
+  const std::uint64_t begin_ns = monotonic_ns();
+  Result<Outcome> outcome =
+      worker.call(call.arguments, call.key,
+                  {.deadline_ns = begin_ns + function_.timeout_ns, .stopping = call.stopping});
+  counters_.ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
+  const std::string written = worker.take_written();
+  if (!written.empty()) log_.wrote(written);
+  if (!outcome.ok()) return outcome.status();
+  if (outcome->ended == Ended::kReply) {
+    if (outcome->reply.kind != ReplyKind::kResult) return count_failure(outcome->reply);
+    const Status taken = take_results(outcome->reply, worker.results(), call);
+    if (taken.ok()) {
+      counters_.returned.fetch_add(1, std::memory_order_relaxed);
+      return taken;
+    }
+    *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.message()};
+  }
+  ended = outcome->ended;
+  return count_loss(*outcome, written);
+}
+
+Status Workers::take_results(const Reply& reply, std::span<const std::byte> area,
+                             const Call& call) const {
+  const auto& [arguments, key, stopping, results] = call;
+  if (reply.arrays.size() != results.size())
+    return Status(Code::kInvalidArgument, "a wrong number of fields");
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ArrayPlace& place = reply.arrays[i];
+    const decode::FieldType& type = function_.outputs[i];
+    decode::Tensor& result = *results[i];
+    result.part.reset();
+    result.reduction = {};
+    if (place.dtype == 0) {
+      if (same_input_[i] == arguments.size())
+        return Status(Code::kInvalidArgument, "a field that was no argument");
+      const decode::Tensor& argument = *arguments[same_input_[i]];
+      ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
+      borrow_argument(argument, result);
+      continue;
+    }
+    ECHOLINE_TRY(check_array(place, type, area.size()));
+    result.borrowed.reset();
+    result.dtype = type.dtype;
+    result.shape = place.shape;
+    result.bytes.resize(place.bytes());
+    // Copied before anything looks at it: the worker can still write there.
+    const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
+    std::copy(bytes.begin(), bytes.end(), result.bytes.data());
+  }
+  return {};
+}
+
+Status Workers::count_failure(const Reply& reply) {
+  const bool raised = reply.kind == ReplyKind::kRaised;
+  (raised ? counters_.raised : counters_.refused).fetch_add(1, std::memory_order_relaxed);
+  log_.failed(reply.group, fmt::format("{}: {}", function_.name, reply.summary), reply.details);
+  return Status(Code::kInvalidArgument,
+                fmt::format("python: {}: {}", function_.name, printable(reply.summary)));
+}
+
+Status Workers::count_loss(const Outcome& outcome, const std::string& written) {
+  // Not a failure: nobody wants the result any more.
+  if (outcome.ended == Ended::kStopped) return {};
+  const bool late = outcome.ended == Ended::kTimedOut;
+  (late ? counters_.timed_out : counters_.died).fetch_add(1, std::memory_order_relaxed);
+  const std::string reason =
+      late ? fmt::format("a call took more than {} ms (timeout)", function_.timeout_ns / 1'000'000)
+           : "its process " + outcome.reason;
+  log_.failed(reason, fmt::format("{}: {}; another process is started", function_.name, reason),
+              written);
+  return Status(Code::kInvalidArgument,
+                fmt::format("python: {}: {}, twice", function_.name, reason));
+}
+
+}  // namespace echoline::user_code

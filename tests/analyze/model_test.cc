@@ -1,0 +1,175 @@
+// The model against a simulation of a pipeline, record by record, and its remedies against a
+// search.
+#include "analyze/model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <queue>
+#include <vector>
+
+#include "analyze/remedies.h"
+
+namespace echoline::analyze {
+namespace {
+
+Measures measures() {
+  return {.trainer_rows = 400,
+          .workers = 2,
+          .processors = 8,
+          .decode_seconds = 0.004,
+          .use_seconds = 0.002,
+          .copy_seconds = 0.0001,
+          .store_records = 150,
+          .cache_records = 3000,
+          .cached = 0.25,
+          .records = 1000,
+          .record_bytes = 1'000'000};
+}
+
+// Seconds of a worker for use `use` of a record.
+double cost_of(const Measures& measured, Place place, int use) {
+  const double first = measured.decode_seconds + measured.use_seconds;
+  if (use == 0 || place == Place::kRecord) return first;
+  if (place == Place::kSample) return measured.use_seconds;
+  return place == Place::kAugmented ? measured.copy_seconds : 0;
+}
+
+// Rows per second of a store or cache, workers and a trainer that run one after the other, with
+// room for `kAhead` records before the workers and rows before the trainer: each part begins a row
+// when its input is there, and when there is room for its output.
+double simulated_rows(const Measures& measured, const Setting& setting) {
+  constexpr int kRecords = 3000;
+  constexpr std::size_t kAhead = 64;
+  const int uses = setting.place == Place::kNone ? 1 : static_cast<int>(setting.factor);
+  std::priority_queue<double, std::vector<double>, std::greater<>> workers;
+  for (std::uint32_t i = 0; i < setting.workers; ++i) workers.push(0);
+  std::deque<double> begun, taken;  // when records left the read-ahead, and rows the trainer
+  double fetched = 0, trained = 0;
+  for (int record = 0; record < kRecords; ++record) {
+    const bool cached = (record % 100) < std::lround(setting.cached * 100);
+    const double room = begun.size() < kAhead ? 0 : begun[begun.size() - kAhead];
+    const double rate =
+        cached ? measured.cache_records : measured.store_records * setting.store_scale;
+    fetched = std::max(fetched, room) + 1 / rate;
+    for (int use = 0; use < uses; ++use) {
+      const double slot = taken.size() < kAhead ? 0 : taken[taken.size() - kAhead];
+      const double start = std::max({fetched, workers.top(), slot});
+      workers.pop();
+      const double made = start + cost_of(measured, setting.place, use);
+      workers.push(made);
+      if (use == 0) begun.push_back(start);
+      trained = std::max(trained, made) + 1 / (measured.trainer_rows * setting.trainer_scale);
+      taken.push_back(trained);
+    }
+  }
+  return kRecords * uses / trained;
+}
+
+TEST(Model, AgreesWithASimulatedPipeline) {
+  const Measures measured = measures();
+  int limits[3] = {};
+  for (const Place place :
+       {Place::kNone, Place::kRecord, Place::kSample, Place::kAugmented, Place::kBatch}) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      for (const std::uint32_t workers : {1U, 2U, 6U}) {
+        for (const double cached : {0.0, 0.5, 1.0}) {
+          const Setting setting{
+              .workers = workers, .cached = cached, .place = place, .factor = factor};
+          const Prediction predicted = predict(measured, setting);
+          const double rows = simulated_rows(measured, setting);
+          EXPECT_NEAR(predicted.rows / rows, 1, 0.03)
+              << static_cast<int>(place) << " x " << factor << ", " << workers
+              << " workers, cached " << cached;
+          ++limits[static_cast<int>(predicted.limit)];
+        }
+      }
+    }
+  }
+  // Each part limited some of the settings.
+  for (const int count : limits) EXPECT_GT(count, 5);
+}
+
+TEST(Model, StallIsTheShareThatTheTrainerCannotUse) {
+  Measures measured = measures();
+  const Prediction now = predict(measured, present_setting(measured));
+  EXPECT_EQ(now.limit, Limit::kStorage);
+  EXPECT_DOUBLE_EQ(now.stall, 1 - now.rows / 400);
+  measured.trainer_rows = 50;
+  EXPECT_EQ(predict(measured, present_setting(measured)).limit, Limit::kTrainers);
+  EXPECT_EQ(predict(measured, present_setting(measured)).stall, 0);
+}
+
+TEST(Model, WorkersThatWaitForCoresShowHowManyThereAre) {
+  Measures measured = measures();
+  EXPECT_EQ(cores_of(measured, 4), 4);
+  EXPECT_EQ(cores_of(measured, 16), 8);
+  measured.core_share = 0.6;
+  EXPECT_DOUBLE_EQ(cores_of(measured, 1), 1);
+  EXPECT_DOUBLE_EQ(cores_of(measured, 4), 1.2);
+}
+
+TEST(Model, PassesShareStoreAndWorkersAndNotTrainers) {
+  Measures measured = measures();
+  Setting setting = present_setting(measured);
+  const double one = predict(measured, setting).rows;
+  setting.passes = 2;
+  EXPECT_DOUBLE_EQ(predict(measured, setting).rows, one / 2);
+  EXPECT_DOUBLE_EQ(trainer_rows(measured, setting), 400);
+}
+
+TEST(Remedies, AreTheLeastOnesThatASearchFinds) {
+  Measures measured = measures();
+  for (const double wanted : {60.0, 200.0, 400.0, 900.0, 5000.0}) {
+    measured.trainer_rows = wanted;
+    const Remedies found = find_remedies(measured);
+    Setting setting = present_setting(measured);
+    std::optional<std::uint32_t> workers;
+    for (setting.workers = 64; setting.workers > 0; --setting.workers) {
+      if (worker_rows(measured, setting) >= wanted) workers = setting.workers;
+    }
+    EXPECT_EQ(found.workers, workers) << wanted;
+    setting = present_setting(measured);
+    std::optional<double> cached;
+    for (int thousandths = 1000; thousandths >= 0; --thousandths) {
+      setting.cached = thousandths / 1000.0;
+      if (fetch_rows(measured, setting) >= wanted) cached = setting.cached;
+    }
+    ASSERT_EQ(found.cached.has_value(), cached.has_value()) << wanted;
+    if (cached) {
+      EXPECT_NEAR(*found.cached, *cached, 0.001) << wanted;
+    }
+  }
+}
+
+TEST(Remedies, TheFactorIsTheLeastWithTheHighestRate) {
+  Measures measured = measures();
+  for (const Place place : {Place::kRecord, Place::kSample, Place::kAugmented, Place::kBatch}) {
+    measured.place = place;
+    const Remedies found = find_remedies(measured);
+    Setting setting = present_setting(measured);
+    double highest = 0;
+    for (int tenths = 10; tenths <= 640; ++tenths) {
+      setting.factor = tenths / 10.0;
+      highest = std::max(highest, predict(measured, setting).rows);
+    }
+    EXPECT_GE(found.with_factor.rows, 0.998 * highest);
+    setting.factor = found.factor * 0.95;
+    if (setting.factor >= 1) {
+      EXPECT_LT(predict(measured, setting).rows, found.with_factor.rows);
+    }
+  }
+}
+
+TEST(Remedies, AStoreThatIsFastEnoughNeedsNoCache) {
+  Measures measured = measures();
+  measured.trainer_rows = 100;
+  EXPECT_EQ(find_remedies(measured).cached, 0);
+  EXPECT_EQ(find_remedies(measured).most_to_win, 0);
+  EXPECT_DOUBLE_EQ(find_remedies(measured).factor, 1);
+}
+
+}  // namespace
+}  // namespace echoline::analyze

@@ -1,0 +1,113 @@
+// Questions of users, and the measures that answers of a daemon give.
+#include "analyze/what_if.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analyze/analysis.h"
+#include "analyze/meter.h"
+
+namespace echoline::analyze {
+namespace {
+
+TEST(WhatIf, ChangesOnlyWhatItNames) {
+  const Measures measured{.workers = 3, .cached = 0.5, .record_bytes = 128ULL << 30};
+  const auto setting = parse_what_if("workers=16, cache.memory=64GiB,echo.factor=3", measured);
+  ASSERT_TRUE(setting.ok()) << setting.status().message();
+  EXPECT_EQ(setting->workers, 16U);
+  EXPECT_DOUBLE_EQ(setting->cached, 0.5);
+  EXPECT_DOUBLE_EQ(setting->factor, 3);
+  EXPECT_EQ(setting->place, Place::kSample);
+  const auto other = parse_what_if(
+      "store.rate=x2, trainers.rate=x0.5, cache.share=30%, echo.place=batch, passes=2", measured);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(other->workers, 3U);
+  EXPECT_DOUBLE_EQ(other->store_scale, 2);
+  EXPECT_DOUBLE_EQ(other->trainer_scale, 0.5);
+  EXPECT_DOUBLE_EQ(other->cached, 0.3);
+  EXPECT_EQ(other->place, Place::kBatch);
+  EXPECT_EQ(other->passes, 2U);
+}
+
+TEST(WhatIf, ErrorsNameTheKeyAndWhatIsAllowed) {
+  const Measures measured{.record_bytes = 1000};
+  const auto error = [&](const std::string& text) {
+    return parse_what_if(text, measured).status().message();
+  };
+  EXPECT_EQ(error("workers=0"), "--what-if: workers=0: allowed is a number from 1 to 1024");
+  EXPECT_EQ(error("workers=1.5"), "--what-if: workers=1.5: allowed is a whole number");
+  EXPECT_EQ(error("cache.share=1"), "--what-if: cache.share=1: allowed is a share from 0% to 100%");
+  EXPECT_NE(error("store.rate=2").find("allowed is a multiple"), std::string::npos);
+  EXPECT_NE(error("speed=2").find("'speed' is unknown; there are: workers"), std::string::npos);
+  EXPECT_NE(error("workers").find("is not KEY=VALUE"), std::string::npos);
+  EXPECT_NE(error("workers=nan").find("allowed"), std::string::npos);
+}
+
+// A stream whose trainer trains for 80 ms and waits 20 ms for each batch of 10 rows.
+v1::WatchStatsResponse answer_at(std::uint64_t batches) {
+  v1::WatchStatsResponse answer;
+  answer.set_monotonic_ns(1'000'000'000 + batches * 100'000'000);
+  answer.mutable_daemon()->set_workers(2);
+  answer.mutable_daemon()->set_processors(2);
+  v1::StreamStatus& stream = *answer.add_streams();
+  stream.set_name("train");
+  stream.set_state("ready");
+  stream.set_echo_point("sample");
+  stream.set_factor_thousandths(2000);
+  stream.set_samples_fresh(5 * batches);
+  stream.set_samples_echoed(5 * batches);
+  stream.mutable_preparation()->set_first_rows(5 * batches);
+  stream.mutable_preparation()->set_first_seconds(0.005 * 5 * static_cast<double>(batches));
+  stream.mutable_preparation()->set_again_rows(5 * batches);
+  stream.mutable_preparation()->set_again_seconds(0.001 * 5 * static_cast<double>(batches));
+  stream.mutable_fetching()->set_records(5 * batches);
+  stream.mutable_fetching()->set_store_records(4 * batches);
+  stream.mutable_fetching()->set_store_seconds(0.1 * static_cast<double>(batches));
+  stream.add_caches();
+  v1::Consumer& trainer = *stream.add_consumers();
+  trainer.set_job("default");
+  trainer.set_batch_size(10);
+  trainer.set_batches(batches);
+  (*trainer.mutable_wait_seconds_by_cause())["fetch"] = 0.02 * static_cast<double>(batches);
+  (*trainer.mutable_wait_seconds_by_cause())["peer"] = 0.01 * static_cast<double>(batches);
+  return answer;
+}
+
+TEST(Meter, MeasuresTheRateOfEachPart) {
+  Meter meter("train");
+  for (std::uint64_t batches = 10; batches <= 60; ++batches) {
+    ASSERT_TRUE(meter.add(answer_at(batches)).ok());
+  }
+  const auto measured = meter.measures();
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_NEAR(measured->trainer_rows, 125, 1e-6);
+  EXPECT_NEAR(measured->rows, 100, 1e-6);
+  EXPECT_NEAR(measured->stall, 0.2, 1e-6);
+  EXPECT_NEAR(measured->use_seconds, 0.001, 1e-9);
+  EXPECT_NEAR(measured->decode_seconds, 0.004, 1e-9);
+  EXPECT_NEAR(measured->store_records, 40, 1e-6);
+  EXPECT_NEAR(measured->cached, 0.2, 1e-6);
+  EXPECT_EQ(measured->place, Place::kSample);
+  // 40 records/s of the store are 80 % of the fresh ones, and each has two uses.
+  const auto analysis = analyze("train", *measured, {"echo.factor=4"});
+  ASSERT_TRUE(analysis.ok());
+  EXPECT_NEAR(analysis->now.rows, 100, 1e-6);
+  EXPECT_NEAR(analysis->what_if.at(0).prediction.rows, 125, 1e-6);
+  const auto json = nlohmann::json::parse(analysis_json(*analysis));
+  EXPECT_EQ(json["now"]["limit"], "storage");
+  EXPECT_NEAR(json["what_if"][0]["rows_per_second"], 125, 1e-6);
+  EXPECT_NE(analysis_text(*analysis).find("at most 25 % can be won"), std::string::npos)
+      << analysis_text(*analysis);
+}
+
+TEST(Meter, WithoutATrainerThereIsNothingToMeasure) {
+  Meter meter("train");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(meter.add(answer_at(10)).ok());
+  EXPECT_EQ(meter.measures().status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(Meter("other").add(answer_at(10)).code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace echoline::analyze

@@ -1,0 +1,143 @@
+// Boxes in a chain: what is refused, and records whose boxes and labels do not fit together.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "augment/chain.h"
+#include "augment/draws.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::augment {
+namespace {
+
+using decode::FieldType;
+using decode::Sample;
+using decode::Tensor;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kFlip[] = "horizontal_flip { field: 'image' probability: 1 }";
+constexpr char kIouCrop[] = "random_iou_crop { field: 'image' }";
+
+std::vector<FieldType> types() {
+  return {
+      {.name = "boxes",
+       .dtype = shm::kFloat32,
+       .ragged = true,
+       .shape = {{8, 4}, 2},
+       .of = "image"},
+      {.name = "image", .image = true, .shape = {{0, 0, 3}, 3}},
+      {.name = "labels", .dtype = shm::kInt64, .ragged = true, .shape = {{8}, 1}, .of = "boxes"}};
+}
+
+Result<std::unique_ptr<Chain>> compiled(const std::vector<std::string>& steps) {
+  std::string text;
+  for (const std::string& step : steps) text += "pipeline { " + step + " }\n";
+  v1::Stream stream;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &stream)) ADD_FAILURE() << text;
+  return Chain::compile(stream, types());
+}
+
+template <typename T>
+Tensor tensor(shm::DType dtype, const decode::Shape& shape, const std::vector<T>& values) {
+  Tensor made{dtype, shape, {}};
+  made.bytes.resize(values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(made.bytes.data(), values.data(), made.bytes.size());
+  return made;
+}
+
+Sample sample_of(const std::vector<float>& corners, const std::vector<std::int64_t>& labels) {
+  Sample sample;
+  const auto boxes = static_cast<std::uint32_t>(corners.size() / 4);
+  const auto count = static_cast<std::uint32_t>(labels.size());
+  sample.tensors.push_back(tensor(shm::kFloat32, {{boxes, 4}, 2}, corners));
+  sample.tensors.push_back(
+      tensor(shm::kUint8, {{10, 20, 3}, 3}, std::vector<std::uint8_t>(600, 7)));
+  sample.tensors.push_back(tensor(shm::kInt64, {{count}, 1}, labels));
+  return sample;
+}
+
+// The row's boxes and labels.
+struct Row {
+  Status status;
+  std::vector<float> corners;
+  std::vector<std::int64_t> labels;
+};
+
+Row run(const std::vector<std::string>& steps, const Sample& sample) {
+  auto chain = compiled(steps);
+  if (!chain.ok()) return {chain.status(), {}, {}};
+  const auto scratch = chain.value()->make_scratch();
+  const auto outputs = chain.value()->outputs_for(sample);
+  if (!outputs.ok()) return {outputs.status(), {}, {}};
+  Row row{.status = {}, .corners = std::vector<float>(32), .labels = std::vector<std::int64_t>(8)};
+  std::vector<std::byte> image(outputs.value()[1].shape.elements());
+  const std::span<std::byte> rows[] = {std::as_writable_bytes(std::span(row.corners)), image,
+                                       std::as_writable_bytes(std::span(row.labels))};
+  std::uint64_t lengths[3] = {};
+  row.status = chain.value()->run(sample, {}, *scratch, rows, lengths);
+  row.corners.resize(lengths[0] / sizeof(float));
+  row.labels.resize(lengths[2] / sizeof(std::int64_t));
+  return row;
+}
+
+TEST(Boxes, WhatIsEmptyAfterAStepIsRemovedWithItsLabel) {
+  const Sample sample = sample_of({1, 2, 5, 6, 3, 3, 3, 9, 15, 5, 25, 8}, {7, 8, 9});
+  const Row row = run({kFlip}, sample);
+  ASSERT_TRUE(row.status.ok()) << row.status.message();
+  EXPECT_THAT(row.corners, ElementsAre(15, 2, 19, 6, 0, 5, 5, 8));
+  EXPECT_THAT(row.labels, ElementsAre(7, 9));
+  const Row same = run({"cutout { field: 'image' size: 3 }"}, sample);
+  EXPECT_EQ(same.corners.size(), 12U);
+  EXPECT_THAT(same.labels, ElementsAre(7, 8, 9));
+  EXPECT_THAT(run({"center_crop { field: 'image' size: [2, 2] }"}, sample).labels, ElementsAre());
+}
+
+TEST(Boxes, ASampleWithoutBoxesHasNone) {
+  for (const char* step : {kFlip, kIouCrop, "sanitize_boxes { field: 'boxes' }"}) {
+    const Row row = run({step}, sample_of({}, {}));
+    EXPECT_TRUE(row.status.ok()) << row.status.message();
+    EXPECT_TRUE(row.corners.empty());
+  }
+}
+
+TEST(Boxes, AnotherNumberOfLabelsIsABadRecord) {
+  for (const char* step : {kFlip, kIouCrop, "sanitize_boxes { field: 'boxes' }"}) {
+    EXPECT_THAT(run({step}, sample_of({1, 2, 5, 6}, {7, 8})).status.message(),
+                HasSubstr("1 boxes have 2 labels or other elements"));
+  }
+}
+
+TEST(Boxes, StepsThatDoNotFitAreRefused) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"pad { field: 'boxes' length: 9 }", kFlip},
+       "moves pixels of image, whose boxes boxes cannot follow: boxes has one length since pad"},
+      {{"pad { field: 'labels' length: 9 }", kFlip}, "labels has one length since pad"},
+      {{"pad { field: 'boxes' length: 9 }", kIouCrop}, "field image has 0 fields of boxes"},
+      {{"sanitize_boxes { field: 'labels' }"}, "field labels has no boxes"},
+      {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] }", kIouCrop},
+       "field image is no image here"},
+      {{"random_iou_crop { field: 'image' scale: [0.5, 2] }"}, "scale is at most 1"},
+      {{"resize { field: 'image' size: 9 max_size: 9 }"}, "max_size is 9"},
+      {{"resize { field: 'image' size: [9, 9] max_size: 20 }"}, "it is for one number as size"},
+      {{"letterbox { field: 'image' size: 9 fill: 256 }"}, "fill is 256"},
+      {{"photometric_distort { field: 'image' hue: [-0.6, 0] }"}, "from -0.5 to 0.5 are allowed"},
+  };
+  for (const auto& [steps, words] : cases) {
+    EXPECT_THAT(compiled(steps).status().message(), HasSubstr(words));
+  }
+  EXPECT_TRUE(compiled({kFlip, "pad { field: 'boxes' length: 9 }"}).ok());
+}
+
+TEST(Boxes, TheCropByOverlapEndsWithoutAFittingCrop) {
+  // No crop of half the sides has an overlap of 0.99 with a box as large as the picture.
+  const IouCropSettings settings{
+      .scale = {0.5, 0.5}, .ratio = {0.5, 2}, .overlaps = {0.99}, .tries = 40};
+  const std::vector<float> corners = {0, 0, 20, 10};
+  EXPECT_EQ(random_iou_crop_box({}, 1, 10, 20, corners, settings), (Box{0, 0, 10, 20}));
+}
+
+}  // namespace
+}  // namespace echoline::augment

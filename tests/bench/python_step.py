@@ -1,0 +1,57 @@
+"""The cost of a sample's way to a function in Python and back: of a step `python` whose function does nothing, or copies its
+sample, and of a DataLoader's worker whose data set does as little.
+
+CPU time is that of all processes that take part. The cost of the step is the difference from the same pipeline without it.
+python_step_loops.py has the consumers' loops."""
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from suite import peers
+from suite.rounds import PATIENCE, Row, Table, interleave
+from support.daemon_process import Daemon, stream_yaml
+
+PROGRAMS = ("ECHOLINE_LIBRARY",)
+LOOPS = pathlib.Path(__file__).with_name("python_step_loops.py")
+BYTES = 150_528
+FUNCTIONS = {"returns its sample": "same", "returns a new array": "copied"}
+ECHOED = "returns a new array, then echo with factor 4"
+
+
+def pipeline(path, function, echo=""):
+    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: 1, interpreter: {sys.executable}}}"
+    return stream_yaml([f"read: {{url: '{path}', format: tokens, tokens: {{length: {BYTES // 2}}}}}",
+                        f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step, echo,
+                        "batch: {size: 16}", "publish: {slots: 8}"])
+
+
+def output(*command):
+    done = subprocess.run(list(map(str, command)), capture_output=True, check=True, timeout=PATIENCE)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(options):
+    seconds = 0.5 if options.quick else 3
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "data.tokens")
+        path.write_bytes(os.urandom(1 << 20) * 154)
+        with Daemon(pipeline(path, ""), workers=1) as plain, Daemon(pipeline(path, "same"), workers=1) as same, \
+                Daemon(pipeline(path, "copied"), workers=1) as copied, \
+                Daemon(pipeline(path, "copied", "echo: {factor: 4, window: 256}"), workers=1) as echoed:
+            ways = {name: functools.partial(output, sys.executable, "-B", LOOPS, "echoline", seconds, daemon.runtime_dir,
+                                            daemon.process.pid)
+                    for name, daemon in zip(("without the step", *FUNCTIONS, ECHOED), (plain, same, copied, echoed), strict=True)}
+            torch = functools.partial(peers.debian_python, "torch", "python3-torch")
+            others = {"DataLoader": lambda: output(torch(), "-B", LOOPS, "dataloader", seconds, BYTES)}
+            found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
+    plain_us = found.results.get("without the step", [])
+    rows = [Row(f"step python, {name}", [each - base for each, base in zip(found.results.get(name, []), plain_us)],
+                found.reasons.get(name, "")) for name in FUNCTIONS]
+    rows += [found.row("DataLoader", label="DataLoader, one worker")] if options.wants("DataLoader") else []
+    return [Table(f"CPU time of the hand-over of a sample of {BYTES:,} bytes, both sides", "us", rows,
+                  ("step python, returns its sample",), False),
+            Table("CPU time of a whole row", "us", [found.row(name) for name in ways], (), False)]

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The functions and the consumer loops of python_step.py. Prints the microseconds of CPU of one sample.
+
+    python_step_loops.py echoline SECONDS RUNTIME_DIR PID    from a daemon that already runs
+    python_step_loops.py dataloader SECONDS BYTES"""
+import json
+import sys
+
+
+def same(sample, rng):
+    return sample
+
+
+def copied(sample, rng):
+    return {"tokens": sample["tokens"].copy()}
+
+
+def descendants(pid):
+    """The process and its children."""
+    import pathlib
+
+    children = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(pid), *(int(child) for path in children for child in path.read_text().split())]
+
+
+def count(samples, seconds, rows_of, pids):
+    """Microseconds of CPU of one sample, of this process and of `pids()`."""
+    import time
+
+    from suite.rounds import cpu_seconds
+
+    samples = iter(samples)
+    for _ in range(50):
+        next(samples)
+    others = pids()
+    cpu, begin, taken = time.process_time() + sum(map(cpu_seconds, others)), time.perf_counter(), 0
+    for sample in samples:
+        taken += rows_of(sample)
+        del sample
+        if time.perf_counter() - begin > seconds:
+            break
+    return (time.process_time() + sum(map(cpu_seconds, others)) - cpu) / taken * 1e6
+
+
+def echoline_loop(seconds, folder, daemon):
+    import echoline
+
+    loader = echoline.Loader("train", runtime_dir=folder)
+
+    def epochs():
+        while True:
+            yield from loader
+
+    return count(epochs(), seconds, lambda batch: batch.rows, lambda: descendants(daemon))
+
+
+def dataloader_loop(seconds, size):
+    import torch.utils.data
+
+    class Samples(torch.utils.data.Dataset):
+        ready = torch.zeros(size, dtype=torch.uint8)
+
+        def __len__(self):
+            return 1 << 30
+
+        def __getitem__(self, at):
+            return self.ready
+
+    loader = torch.utils.data.DataLoader(Samples(), batch_size=None, num_workers=1, sampler=range(1 << 30))
+    samples = iter(loader)
+    return count(samples, seconds, lambda _: 1, lambda: [worker.pid for worker in samples._workers])
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "echoline":
+        print(json.dumps(echoline_loop(float(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))
+    else:
+        print(json.dumps(dataloader_loop(float(sys.argv[2]), int(sys.argv[3]))))

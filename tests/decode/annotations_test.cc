@@ -1,0 +1,239 @@
+// Files of annotations: boxes, labels and flags, and the reasons why a record is bad.
+#include "decode/annotations.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "decode/decode_one.h"
+
+namespace echoline::decode {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string corners(const char* x1, const char* y1, const char* x2, const char* y2) {
+  return fmt::format(
+      "<bndbox><xmin>{}</xmin><ymin>{}</ymin><xmax>{}</xmax><ymax>{}</ymax></bndbox>", x1, y1, x2,
+      y2);
+}
+
+std::string object(const std::string& name, const std::string& content) {
+  return "<object><name>" + name + "</name>" + content + "</object>";
+}
+
+std::string voc(const std::string& objects) {
+  return "<annotation><folder>x</folder><size><width>9</width></size>" + objects + "</annotation>";
+}
+
+const std::string kBox = corners("1", "2", "3", "4");
+
+// Decodes a record of one file, with several fields made of it.
+class Fields {
+ public:
+  Fields(const std::string& step, std::string key) : key_(std::move(key)) {
+    v1::Decode decode;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(step, &decode)) << step;
+    auto compiled = Decoder::compile(decode);
+    status_ = compiled.status();
+    if (!compiled.ok()) return;
+    decoder_ = std::move(compiled).value();
+    scratch_ = decoder_->make_scratch();
+  }
+
+  const std::string& refusal() const { return status_.message(); }
+  const Decoder& decoder() const { return *decoder_; }
+  Status decode(const std::string& file, const std::string& png = {}) {
+    file_ = file;
+    png_ = png;
+    record_.fields = {{key_, bytes_of(file_)}};
+    if (!png.empty()) record_.fields.push_back({"png", bytes_of(png_)});
+    return decoder_->decode(record_, *scratch_, sample_);
+  }
+  template <typename T>
+  std::vector<T> values(std::size_t field) const {
+    const auto content = sample_.tensors[field].content();
+    std::vector<T> made(content.size() / sizeof(T));
+    if (!made.empty()) std::memcpy(made.data(), content.data(), content.size());
+    return made;
+  }
+  const Shape& shape(std::size_t field) const { return sample_.tensors[field].shape; }
+
+ private:
+  const std::string key_;
+  Status status_;
+  std::unique_ptr<Decoder> decoder_;
+  std::unique_ptr<Scratch> scratch_;
+  std::string file_;
+  std::string png_;
+  record::Fields record_;
+  Sample sample_;
+};
+
+std::string field(const std::string& name, const std::string& entry) {
+  return "fields { key: '" + name + "' value { " + entry + " } } ";
+}
+
+const std::string kVoc = field("boxes", "key: 'xml' as: 'voc_boxes' max_objects: 3") +
+                         field("difficult", "key: 'xml' as: 'voc_difficult' max_objects: 3") +
+                         field("labels",
+                               "key: 'xml' as: 'voc_labels' classes: ['cat', 'a dog'] "
+                               "max_objects: 3");
+const std::string kCoco = field("boxes", "key: 'json' as: 'coco_boxes'") +
+                          field("iscrowd", "key: 'json' as: 'coco_iscrowd'") +
+                          field("labels", "key: 'json' as: 'coco_labels'");
+
+TEST(Voc, HasBoxesLabelsAndFlagsInTheOrderOfTheFile) {
+  Fields fields(kVoc, "xml");
+  EXPECT_EQ(fields.decoder().fields()[2].of, "boxes");
+  ASSERT_TRUE(fields
+                  .decode(voc(object("a dog", "<difficult>1</difficult>" +
+                                                  corners("1", " 2.5\n", "30", "40")) +
+                              object(" cat ", "<part><name>head</name>" +
+                                                  corners("5", "6", "7", "8") + "</part>" + kBox)))
+                  .ok());
+  EXPECT_EQ(fields.shape(0), (Shape{{2, 4}, 2}));
+  EXPECT_THAT(fields.values<float>(0), ElementsAre(1, 2.5, 30, 40, 1, 2, 3, 4));
+  EXPECT_THAT(fields.values<std::uint8_t>(1), ElementsAre(1, 0));
+  EXPECT_THAT(fields.values<std::int64_t>(2), ElementsAre(1, 0));
+  ASSERT_TRUE(fields.decode(voc("")).ok());
+  EXPECT_EQ(fields.shape(0), (Shape{{0, 4}, 2}));
+  EXPECT_EQ(fields.shape(2), (Shape{{0}, 1}));
+}
+
+TEST(Voc, ABadFileIsRefusedWithAReason) {
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += "<a>";
+  const std::string bomb =
+      "<!DOCTYPE a [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;\">]>";
+  const std::string many = object("cat", kBox);
+  const std::pair<std::string, const char*> cases[] = {
+      {voc(object("cow", kBox)), "\"cow\" is not among the classes"},
+      {voc(object("cat", "")), "object 0 has no complete <bndbox>"},
+      {voc("<object>" + kBox + "</object>"), "object 0 has no <name>"},
+      {voc(many + object("cat", corners("3", "2", "1", "4"))), "object 1 has a box with reversed"},
+      {voc(object("cat", corners("1", "x", "3", "4"))), "object 0 has the ymin \"x\""},
+      {voc(object("cat", corners("1", "nan", "3", "4"))), "object 0 has a box with the corner nan"},
+      {voc(object(std::string(5000, 'x'), kBox)), "a <name> of more than 256 bytes"},
+      {voc(many + many + many + many), "more than 3 objects; max_objects allows more"},
+      {voc(deep), "more than 32 levels"},
+      {bomb + voc(object("&b;", kBox)), "the XML has a DOCTYPE"},
+      {voc(many).substr(0, 90), "no valid XML: "},
+      {"", "no valid XML: no element found in line 1"},
+      {"<html></html>", "the XML is a <\"html\">"},
+  };
+  Fields fields(kVoc, "xml");
+  for (const auto& [file, reason] : cases) {
+    EXPECT_THAT(fields.decode(file).message(), HasSubstr(reason)) << file.substr(0, 300);
+    EXPECT_TRUE(fields.decode(voc(many)).ok()) << "after " << reason;
+  }
+}
+
+TEST(Coco, IsAListOfAnnotationsOrAnObjectWithOne) {
+  Fields fields(kCoco, "json");
+  const std::string list =
+      R"([{"bbox": [1, 2.5, 10, 20], "category_id": 18, "segmentation": [[1, 2, 3, 4]]},)"
+      R"({"iscrowd": 1, "category_id": 7, "segmentation": {"counts": [1], "size": [2, 3]},)"
+      R"("bbox": [0, 0, 0, 0], "area": 12}])";
+  for (const std::string& file :
+       {list, R"({"image": {"id": [3]}, "annotations": )" + list + R"(, "x": [{"bbox": 1}]})"}) {
+    const Status status = fields.decode(file);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(fields.values<float>(0), ElementsAre(1, 2.5, 11, 22.5, 0, 0, 0, 0));
+    EXPECT_THAT(fields.values<std::uint8_t>(1), ElementsAre(0, 1));
+    EXPECT_THAT(fields.values<std::int64_t>(2), ElementsAre(18, 7));
+  }
+  ASSERT_TRUE(fields.decode("[]").ok());
+  EXPECT_EQ(fields.shape(0), (Shape{{0, 4}, 2}));
+}
+
+TEST(Coco, ClassesMapNumbersOrNamesToTheirPositions) {
+  Fields fields(field("l", "key: 'json' as: 'coco_labels' classes: ['18', 'cat', '7']"), "json");
+  ASSERT_TRUE(fields
+                  .decode(R"([{"bbox": [1, 2, 3, 4], "category_id": 7, "category_name": "cat"},)"
+                          R"({"bbox": [1, 2, 3, 4], "category_name": "cat"}])")
+                  .ok());
+  EXPECT_THAT(fields.values<std::int64_t>(0), ElementsAre(2, 1));
+  EXPECT_THAT(fields.decode(R"([{"bbox": [1, 2, 3, 4], "category_id": 8}])").message(),
+              HasSubstr("\"8\" is not among the classes"));
+}
+
+TEST(Coco, ABadFileIsRefusedWithAReason) {
+  std::string many = "[";
+  for (int i = 0; i < 1'000'000; ++i) many += R"({"bbox":[1,2,3,4],"category_id":1},)";
+  const std::pair<std::string, const char*> cases[] = {
+      {R"([{"bbox": [1, 2, 3, 4], "categ)", "no valid JSON from byte"},
+      {"", "no valid JSON"},
+      {"{}", "the JSON is no list of annotations"},
+      {"3", "the JSON is no list of annotations"},
+      {"[1]", "an element that is no object"},
+      {"[[]]", "an element that is no object"},
+      {R"([{"category_id": 1}])", "annotation 0 has no bbox"},
+      {R"([{"bbox": [1, 2, 3, 4]}])", "annotation 0 has neither category_id nor category_name"},
+      {R"([{"bbox": [1, 2, 3], "category_id": 1}])", "annotation 0 has a bbox that is not four"},
+      {R"([{"bbox": [1, 2, 3, 4, 5], "category_id": 1}])", "has a bbox that is not four numbers"},
+      {R"([{"bbox": [[1, 2], 3, 4, 5], "category_id": 1}])", "has a bbox that is not four numbers"},
+      {R"([{"bbox": {"a": [1, 2, 3, 4]}, "category_id": 1}])", "annotation 0 has no bbox"},
+      {R"([{"bbox": [1, 2, -3, 4], "category_id": 1}])", "object 0 has a box with reversed"},
+      {R"([{"bbox": [1, 2, 1e300, 4], "category_id": 1}])", "object 0 has a box with the corner"},
+      {R"({"x": )" + std::string(100000, '['), "more than 32 levels"},
+      {many, "more than 256 objects; max_objects allows more"},
+  };
+  Fields fields(kCoco, "json");
+  for (const auto& [file, reason] : cases) {
+    EXPECT_THAT(fields.decode(file).message(), HasSubstr(reason)) << file.substr(0, 300);
+  }
+}
+
+TEST(Yolo, HasSharesOfThePicture) {
+  Fields fields(field("boxes", "key: 'txt' as: 'yolo_boxes'") +
+                    field("image", "key: 'png' as: 'gray'") +
+                    field("labels", "key: 'txt' as: 'yolo_labels'"),
+                "txt");
+  EXPECT_EQ(fields.decoder().fields()[0].of, "image");
+  const std::string png = made_png(40, 80);
+  ASSERT_TRUE(fields.decode("2 0.5 0.5 0.25 1\r\n\n0 0.125 0.25 0.25 0.5", png).ok());
+  EXPECT_THAT(fields.values<float>(0), ElementsAre(30, 0, 50, 40, 0, 0, 20, 20));
+  EXPECT_THAT(fields.values<std::int64_t>(2), ElementsAre(2, 0));
+  ASSERT_TRUE(fields.decode("\n", png).ok());
+  EXPECT_EQ(fields.shape(0), (Shape{{0, 4}, 2}));
+  EXPECT_THAT(fields.decode("1 0.5 0.5 0.25", png).message(), HasSubstr("line 1 is not `class"));
+  EXPECT_THAT(fields.decode("1 2 3 4 x", png).message(), HasSubstr("line 1 is not `class"));
+  EXPECT_THAT(fields.decode("x 0 0 0 0", png).message(), HasSubstr("number of a class: \"x 0 0"));
+  EXPECT_THAT(fields.decode("1 0 0 1 1\n1 0 0 0 0 1", png).message(),
+              HasSubstr("line 2 has more than five columns"));
+  EXPECT_THAT(fields.decode("1 0 0 -1 0", png).message(), HasSubstr("reversed corners"));
+  EXPECT_THAT(fields.decode("1 3 3 0.1 0.1", png).message(),
+              HasSubstr("object 0 has the box [236, 118, 244, 122] outside of the picture, which "
+                        "is 40 high and 80 wide"));
+}
+
+TEST(Relations, RawArraysBelongToWhatTheySay) {
+  const std::string image = field("image", "key: 'png' as: 'gray'");
+  const std::string boxes =
+      field("b", "key: 'bin' as: 'float32' shape: [9, 4] ragged: true of: 'image'");
+  const auto refusal = [](const std::string& step) { return Fields(step, "bin").refusal(); };
+  EXPECT_EQ(refusal(image + boxes), "");
+  EXPECT_THAT(refusal(boxes), HasSubstr("field b: of is \"image\", which is not decoded"));
+  EXPECT_THAT(
+      refusal(image + field("l", "key: 'x' as: 'int64' shape: [9] ragged: true of: 'image'")),
+      HasSubstr("field l: of is \"image\"; boxes, float32 [n, 4], belong to an image"));
+  EXPECT_THAT(refusal(image + field("l", "key: 'x' as: 'int64' of: 'image'")),
+              HasSubstr("of is for boxes, and for rows of different lengths"));
+  EXPECT_THAT(refusal(field("b", "key: 'txt' as: 'yolo_boxes'")), HasSubstr("of is missing"));
+  EXPECT_THAT(refusal(field("l", "key: 'xml' as: 'voc_labels'")), HasSubstr("classes is missing"));
+
+  Fields labelled(
+      image + boxes + field("l", "key: 'bin' as: 'float32' shape: [40] ragged: true of: 'b'"),
+      "bin");
+  EXPECT_THAT(labelled.decode(std::string(16, '\0'), made_png(4, 4)).message(),
+              HasSubstr("field l has 4 elements for 1 boxes of b"));
+}
+
+}  // namespace
+}  // namespace echoline::decode

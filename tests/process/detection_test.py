@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""A stream of pictures with boxes: values of every record equal those of ElementTree and Pillow, for any batch size, and
+a resumed trainer gets the same boxes."""
+import pathlib
+import subprocess
+
+from support import boxes
+from support.daemon_process import Daemon, stream_yaml
+from support.photos import numpy
+from support.process_case import ProcessCase, main
+from support.programs import skip
+from support.tars import write_tar
+
+try:
+    import echoline
+except (ImportError, OSError) as missing:
+    skip(f"the Python package: {missing}")
+
+DECODE = ("decode: {image: {key: jpg, as: rgb}, boxes: {key: xml, as: voc_boxes}, "
+          f"labels: {{key: xml, as: voc_labels, classes: [{', '.join(boxes.CLASSES)}]}}, "
+          "difficult: {key: xml, as: voc_difficult}}")
+PER_BOX = ("boxes", "labels", "difficult")
+# Boxes are removed and moved, and the echo is between the steps.
+AUGMENT = ["photometric_distort: {field: image}", "random_iou_crop: {field: image}", "echo: {factor: 2, window: 10}",
+           "letterbox: {field: image, size: 96}", "horizontal_flip: {field: image}",
+           "sanitize_boxes: {field: boxes, min_size: 2}"]
+
+
+def command_of_the_page():
+    """The command of docs/detection.md that makes a tar of the folders of Pascal VOC."""
+    page = pathlib.Path(__file__).parents[2] / "docs" / "detection.md"
+    return page.read_text(encoding="utf-8").split("```sh\n")[1].split("```")[0]
+
+
+def bad_records(jpg):
+    """Records with another reason each."""
+    def xml(name, *corners):
+        tags = "".join(f"<{tag}>{corner}</{tag}>" for tag, corner in zip(("xmin", "ymin", "xmax", "ymax"), corners))
+        return f"<annotation><object><name>{name}</name><bndbox>{tags}</bndbox></object></annotation>".encode()
+    return {"outside of the picture": (jpg, xml("RBC", 9000, 1, 9001, 2)),
+            '"cow" is not among the classes': (jpg, xml("cow", 1, 2, 3, 4)),
+            "no valid XML": (jpg, xml("RBC", 1, 2, 3, 4)[:70])}
+
+
+class Detection(ProcessCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.records = boxes.records(120)
+        cls.data = cls.class_folder()
+        cls.reasons = bad_records(cls.records[0][0])
+        boxes.write_voc_folder(cls.data / "VOC", cls.records)
+        subprocess.run(["bash", "-ec", command_of_the_page()], cwd=cls.data, check=True)
+        write_tar(cls.data / "mixed.tar", boxes.files([*cls.records, *cls.reasons.values()]))
+
+    def stream(self, name, steps, batch=4):
+        return stream_yaml([f"read: {{url: '{self.data}/{name}.tar'}}", "shuffle: {window: 30}", DECODE, *steps,
+                            f"batch: {{size: {batch}, last: partial}}"], more="    bad_records: {limit: 20%}\n")
+
+    def loader(self, daemon, **options):
+        loader = echoline.Loader("train", runtime_dir=daemon.runtime_dir, **options)
+        self.addCleanup(loader.close)
+        return loader
+
+    def test_every_record_equals_elementtree_and_pillow(self):
+        daemon = self.started(Daemon(self.stream("voc", [])))
+        for batch_size in (4, 6):  # batches of 6 span slots, so boxes of several are put together
+            seen = []
+            for batch in self.loader(daemon, batch_size=batch_size):
+                for row, sample in enumerate(batch.sample_ids):
+                    jpg, xml = self.records[int(sample)]
+                    for name, expected in zip(PER_BOX, boxes.parsed(xml)):
+                        numpy.testing.assert_array_equal(batch[name][row], expected)
+                        self.assertEqual(batch[name][row].dtype, expected.dtype)
+                    if batch_size == 4:
+                        self.assertLessEqual(abs(batch["image"][row] - boxes.pixels(jpg)).max(), 1)
+                    seen.append(int(sample))
+            self.assertEqual(sorted(seen), list(range(len(self.records))))
+
+    def rows(self, batches):
+        """All rows of the batches: (sample, use, image, boxes, labels, difficult) as bytes."""
+        return [(int(batch.sample_ids[row]), int(batch.uses[row]), batch["image"][row].tobytes(),
+                 *(batch[name][row].tobytes() for name in PER_BOX))
+                for batch in batches for row in range(batch.valid_rows)]
+
+    def test_a_resumed_trainer_gets_the_same_boxes_also_in_other_batches(self):
+        daemon = self.started(Daemon(self.stream("voc", AUGMENT)))
+        whole = self.rows(batch.copy() for batch in self.loader(daemon))
+        uses = [row[:2] for row in whole]
+        self.assertEqual(sorted(uses), sorted((sample, use) for sample in range(len(self.records)) for use in (0, 1)))
+        first = self.loader(daemon, job="resumed")
+        begun = self.rows([first.next().copy() for _ in range(5)])
+        state = first.state_dict()
+        first.close()
+        rest = self.rows(batch.copy() for batch in self.loader(daemon, job="resumed", state=state, batch_size=10))
+        self.assertEqual(begun + rest, whole)
+        kept = sum(len(row[4]) for row in whole) / 8
+        self.assertLess(kept, 2 * sum(len(boxes.parsed(xml)[1]) for _, xml in self.records))
+        for row in whole:
+            corners = numpy.frombuffer(row[3], numpy.float32).reshape(-1, 4)
+            self.assertTrue(((corners >= 0) & (corners <= 96)).all())
+            self.assertTrue((corners[:, 2:] - corners[:, :2] >= 2).all())
+            self.assertEqual(len(corners), len(row[4]) // 8)
+
+    def test_bad_annotations_are_bad_records_with_a_reason(self):
+        daemon = self.started(Daemon(self.stream("mixed", [])))
+        replaced = sum(int((batch.flags & 2 != 0).sum()) for batch in self.loader(daemon))
+        self.assertEqual(replaced, len(self.reasons))
+        for reason in self.reasons:
+            self.assertIn(reason, daemon.log().replace("\\", ""))
+
+
+if __name__ == "__main__":
+    main()

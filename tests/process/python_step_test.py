@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""The step `python`: users' functions in processes of their own. They give the same batches with any number of workers,
+may end, hang, or fill memory and the log, and see nothing of the daemon's secrets."""
+import collections
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import unittest
+
+import numpy as np
+
+from support.daemon_process import Daemon, stream_yaml
+from support.process_case import ProcessCase, main
+from support.programs import require_library, run_echoline, wait_until
+from support.tars import write_tar
+
+require_library()
+import echoline  # noqa: E402  (it needs the library)
+
+RECORDS = 48
+SEED = 7
+SOURCE = pathlib.Path(__file__).parent / "support" / "python_functions.py"
+STEP = 2  # of shuffle, decode, python
+PYTHON = shutil.which("python3", path="/usr/bin") or "python3"  # this Python has numpy, as that of the tests
+
+
+def image(label):
+    return np.random.default_rng(label).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+
+
+def workers_of(path):
+    """The worker processes of this file."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if os.fsencode(path) in words and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                found.append(int(entry.name))
+        except (OSError, UnicodeDecodeError):
+            continue
+    return found
+
+
+class PythonStep(ProcessCase):
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder()
+        write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
+                                           suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
+        self.source = self.place / "functions.py"
+        shutil.copyfile(SOURCE, self.source)
+        (self.place / "marks").mkdir()
+        # After the daemons' ends: nothing is left of the workers.
+        self.addCleanup(lambda: wait_until(lambda: not workers_of(self.source), "the end of the workers", seconds=10))
+
+    def steps(self, function="noise", out="image: {}", echo="", after=(), batch=8, last="partial", **settings):
+        settings = {"workers": 2, "timeout": "2s", "interpreter": PYTHON, "environment": "[TEST_MARKS]", **settings}
+        more = "".join(f", {key}: {value}" for key, value in settings.items())
+        return [f"read: {{url: '{self.place}/set.tar'}}", "shuffle: {window: 16}",
+                "decode: {image: {key: u8, as: uint8, shape: [16, 16, 3]}, label: {key: cls, as: int64}}",
+                f"python: {{file: {self.source}, function: {function}, out: {{{out}}}{more}}}", echo, *after,
+                f"batch: {{size: {batch}, last: {last}}}", "publish: {slots: 4}"]
+
+    def daemon(self, *arguments, bad="50%", workers=2, metrics=0, environment=None, **options):
+        yaml = stream_yaml(self.steps(*arguments, **options), seed=SEED, more=f"    bad_records: {{limit: {bad}}}\n")
+        environment = {"TEST_MARKS": str(self.place / "marks"), **(environment or {})}
+        return Daemon(yaml, workers=workers, metrics=metrics, environment=environment)
+
+    def rows(self, daemon, epochs=1, **options):
+        """{(epoch, sample, use, n): {field: row}} of whole epochs, in their order; n counts replaced rows, and is 0 for others."""
+        found = {}
+        with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir), **options) as loader:
+            for _ in range(epochs):
+                for batch in loader:
+                    for row in range(batch.rows):
+                        replaced = len(found) if batch.flags[row] else 0
+                        key = (batch.epoch, int(batch.sample_ids[row]), int(batch.uses[row]), replaced)
+                        self.assertNotIn(key, found)
+                        found[key] = {name: np.array(array[row]) for name, array in batch.items()}
+                        found[key]["flags"] = int(batch.flags[row])
+        return found
+
+    def check_same_rows(self, found, expected):
+        self.assertEqual(list(found), list(expected))
+        for key, row in found.items():
+            for name, value in row.items():
+                np.testing.assert_array_equal(value, expected[key][name], f"{key} {name}")
+
+    NOISE = ("image: {}, draws: {as: float64, shape: [3]}, short: {as: int32, max_length: 100}, "
+             "worker: {as: int64}")
+
+    def test_a_function_gets_the_documented_generator_and_its_results_are_the_rows(self):
+        with self.daemon("noise", self.NOISE, metrics=True) as daemon:
+            rows = self.rows(daemon, epochs=2)
+            self.assertEqual(len(rows), 2 * RECORDS)
+            for (epoch, sample, use, _), row in rows.items():
+                rng = np.random.Generator(np.random.Philox(key=[SEED, STEP], counter=[0, sample, epoch << 32 | use, 0]))
+                label = int(row["label"])
+                np.testing.assert_array_equal(row["image"],
+                                              image(label) ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8))
+                self.assertEqual(row["draws"][0], rng.random())
+                self.assertEqual(len(row["short"]), min(50, label % 5 * 48))
+            self.assertEqual(len({row["draws"][1] for row in rows.values()}), len(rows), "random is seeded for each use")
+            self.assertEqual(len({row["draws"][2] for row in rows.values()}), len(rows))
+            self.assertEqual(len({int(row["worker"]) for row in rows.values()}), 2)
+            # The first epoch and what was read ahead.
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="returned"), 2 * RECORDS)
+            self.assertEqual(daemon.total("echoline_python_workers"), 2)
+            self.assertGreater(daemon.total("echoline_python_call_seconds_total"), 0)
+
+    def test_workers_ranks_and_a_resume_give_the_same_batches(self):
+        out = self.NOISE.replace(", worker: {as: int64}", "")
+        self.source.write_text(SOURCE.read_text().replace(',\n            "worker": os.getpid()', ""))
+        with self.daemon("noise", out, workers=1, **{"echo": "echo: {factor: 2, window: 8}"}) as daemon:
+            expected = self.rows(daemon, epochs=2)
+            ranks = daemon.read_as_ranks(2, "--epochs", 2, "--row-checksums", "--job", "ranks")
+            with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir), job="first") as loader:
+                for _ in range(5):
+                    loader.next()
+                state = loader.state_dict()
+        options = {"echo": "echo: {factor: 2, window: 8}"}
+        steps = stream_yaml([step.replace("workers: 2", "workers: 4") for step in self.steps("noise", out, **options)], seed=SEED)
+        with Daemon(steps, workers=4, environment={"TEST_MARKS": str(self.place / "marks")}) as daemon:
+            self.check_same_rows(self.rows(daemon, epochs=2), expected)
+            self.assertEqual(daemon.read_as_ranks(2, "--epochs", 2, "--row-checksums", "--job", "ranks"), ranks)
+            rest = self.rows(daemon, epochs=2, state=state)
+            self.check_same_rows(dict(list(rest.items())), {key: expected[key] for key in list(expected)[40:]})
+            # All uses of a record share the result of the function, which is called once.
+            uses = collections.defaultdict(list)
+            for (epoch, sample, *_), row in expected.items():
+                uses[epoch, sample].append(row["draws"].tolist())
+            for drawn in uses.values():
+                self.assertTrue(all(one == drawn[0] for one in drawn))
+
+    def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
+        def read():
+            with self.daemon("storm", metrics=True, timeout="3s", memory="1GiB") as daemon:
+                rows = self.rows(daemon, epochs=2)
+                wait_until(lambda: daemon.total("echoline_python_workers") == 2, "both workers", seconds=30)
+                return rows, daemon.metric_lines("echoline_python_calls_total"), daemon.log()
+
+        disturbed, calls, log = read()
+        undisturbed, no_faults, _ = read()  # the marks are there: no fault happens again
+        self.check_same_rows(disturbed, undisturbed)
+        count = {outcome: sum(value for labels, value in calls.items() if outcome in labels)
+                 for outcome in ("returned", "raised", "refused", "died", "timeout")}
+        faults = len(list((self.place / "marks").iterdir()))
+        self.assertEqual(faults, RECORDS // 3, sorted(path.name for path in (self.place / "marks").iterdir()))
+        self.assertEqual(count["died"] + count["timeout"], faults, calls)
+        self.assertGreaterEqual(count["timeout"], 1)
+        self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
+        bad = {label for label in range(RECORDS) if label % 7 == 1}
+        delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}
+        self.assertEqual(delivered, set(range(RECORDS)) - bad)
+        for text in ("Traceback (most recent call last):", "functions.py\", line", "raise ValueError(f\"no label {label}\")",
+                     "wrote: about to", "field image is float32; `out` says uint8", "has the shape [3, 4, 3]", "SystemExit",
+                     "MemoryError", "signal 11", "exit code 3", "took more than 3000 ms"):
+            self.assertIn(text, log)
+        self.assertEqual(log.count("Traceback (most recent call last):"), 3, "one of each kind")
+
+    def test_a_sample_that_ends_or_blocks_each_worker_is_a_bad_record(self):
+        with self.daemon("always", timeout="3s", memory="512MiB", metrics=True) as daemon:
+            rows = self.rows(daemon)
+            self.assertEqual({sample for (_, sample, *_), row in rows.items() if row["flags"] == 0},
+                             set(range(RECORDS)) - {3, 4, 5, 6})
+            # More in what is prepared of the next epoch.
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="died"), 2)
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="timeout"), 4)
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="raised"), 1)
+            self.assertGreaterEqual(daemon.total("echoline_records_bad_total"), 4)
+            self.assertLess(len(daemon.log()), 200_000, "an endless output is cut")
+
+    def test_workers_end_with_a_daemon_that_is_killed(self):
+        daemon = self.started(self.daemon("always", timeout="1min"))
+        self.assertEqual(len(workers_of(self.source)), 2)
+        os.kill(daemon.process.pid, signal.SIGKILL)
+        wait_until(lambda: not workers_of(self.source), "the end of the workers, one of which hangs", seconds=20)
+        daemon.process.wait()
+
+    def test_a_stop_does_not_wait_for_a_function_that_hangs(self):
+        daemon = self.started(self.daemon("always", timeout="1h"))
+        wait_until(lambda: len(workers_of(self.source)) == 2, "the workers")
+        daemon.check_orderly_stop(may_leave=["trainers.json"])
+
+    def test_a_worker_sees_no_secrets_and_no_descriptors_of_the_daemon(self):
+        secret = {"AWS_SECRET_ACCESS_KEY": "hidden-1", "GOOGLE_APPLICATION_CREDENTIALS": "/hidden-2", "MY_TOKEN": "hidden-3"}
+        with self.daemon("surroundings", "text: {as: uint8, max_length: 60000}", environment=secret) as daemon:
+            for row in self.rows(daemon).values():
+                text = bytes(row["text"]).decode()
+                self.assertNotIn("hidden", text)
+                self.assertNotIn("echoline-ring", text)
+                self.assertIn("TEST_MARKS=", text)
+                self.assertIn("stays read-only", text)
+                self.assertIn("\nread-only", text)
+                files = [line.split(" ", 1) for line in text.splitlines() if line[:1].isdigit() and " /" in line[:6]]
+                self.assertTrue(all(int(number) < 16 for number, _ in files), files)
+                self.assertNotIn("door.sock", text)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can start processes of other users")
+    def test_workers_of_another_user_can_open_nothing_of_the_daemon(self):
+        nobody = pwd.getpwnam("nobody")
+        with self.daemon("as_another_user", "text: {as: uint8, max_length: 60000}", user="nobody") as daemon:
+            for row in self.rows(daemon).values():
+                self.assertEqual(bytes(row["text"]).decode(), f"{nobody.pw_uid} {nobody.pw_gid} [] []")
+        self.assertIn("there is no user nemo", self.refused(stream_yaml(self.steps(user="nemo"))))
+
+    def test_pictures_of_any_size_and_steps_after_the_function(self):
+        with self.daemon("halves", "image: {as: rgb}", after=["resize: {field: image, size: [8, 8]}"]) as daemon:
+            rows = self.rows(daemon)
+            self.assertEqual({row["image"].shape for row in rows.values()}, {(8, 8, 3)})
+
+    def test_a_function_that_cannot_be_loaded_is_an_error_at_the_start(self):
+        cases = [({"function": "nothing"}, "there is no function nothing in", "there are: always"),
+                 ({"interpreter": "/no/python"}, "the program /no/python cannot be started", "No such file"),
+                 ({"out": "image: {as: float33}"}, "'float33' is unknown", ""),
+                 ({"out": "'a b': {as: uint8}"}, "is no field name", ""),
+                 ({"out": ""}, "python.out: missing", ""),
+                 ({"fields": "[picture]"}, "field \"picture\" does not exist", "image, label")]
+        for settings, *texts in cases:
+            with self.subTest(settings=settings):
+                log = self.refused(stream_yaml(self.steps(**settings)))
+                for text in texts:
+                    self.assertIn(text, log)
+        self.source.write_text("import numpy as np\n\ndef noise(sample, rng)\n    return {}\n")
+        log = self.refused(stream_yaml(self.steps()))
+        self.assertIn("SyntaxError", log)
+        self.assertIn("line 3", log)
+        self.source.unlink()
+        self.assertIn("python.file", self.refused(stream_yaml(self.steps())))
+
+    def test_a_changed_file_is_another_fingerprint_and_does_not_reach_running_streams(self):
+        with self.daemon("same") as daemon:
+            with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir)) as loader:
+                before = loader.fingerprint
+            for pid in workers_of(self.source):
+                os.kill(pid, signal.SIGKILL)
+            self.source.write_text("this is no Python\n")
+            rows = self.rows(daemon, epochs=2, job="second")
+            self.assertEqual(len(rows), 2 * RECORDS)
+        self.source.write_text(SOURCE.read_text() + "\n# changed\n")
+        with self.daemon("same") as daemon, echoline.Loader("train", runtime_dir=str(daemon.runtime_dir)) as loader:
+            self.assertNotEqual(loader.fingerprint, before)
+
+    def test_operators_cannot_run_code_over_the_control_service(self):
+        yaml = stream_yaml(self.steps("same"), name="other")
+        file = self.place / "other.yaml"
+        file.write_text("streams:\n" + yaml)
+        plain = stream_yaml([step for step in self.steps() if not step.startswith("python")])
+        daemon = self.started(Daemon(plain, control="operators: [nobody]"))
+        refused = daemon.command("create", file)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("daemon.control.python", refused.stderr)
+        daemon = self.started(Daemon(plain))
+        self.assertEqual(daemon.command("create", file).returncode, 0)
+        self.assertEqual(daemon.command("delete", "other").returncode, 0)
+        wait_until(lambda: not workers_of(self.source), "the end of the workers of a deleted stream")
+
+    def test_check_calls_the_function_twice(self):
+        config = self.place / "config.yaml"
+        for function, code, text in (("noise", 0, "python: noise of"), ("forgetful", 1, "returned something else")):
+            out = self.NOISE.replace(", worker: {as: int64}", "") if function == "noise" else "image: {}"
+            if function == "noise":
+                self.source.write_text(SOURCE.read_text().replace(',\n            "worker": os.getpid()', ""))
+            config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
+                              stream_yaml(self.steps(function, out)))
+            self.assertEqual(run_echoline("index", config).returncode, 0)
+            checked = run_echoline("check", config)
+            self.assertEqual(checked.returncode, code, checked.stdout + checked.stderr)
+            self.assertIn(text, checked.stdout + checked.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""The user's file of the tests of the step `python`. Workers of the daemon run it; it needs only numpy.
+
+Misbehaviour depends on the sample's label. A file in the folder of TEST_MARKS says that it has happened already."""
+import ctypes
+import os
+import pathlib
+import random
+import sys
+import time
+
+import numpy as np
+
+MARKS = pathlib.Path(os.environ.get("TEST_MARKS", "/nonexistent"))
+FAULTS = ("exit", "segfault", "hang", "kill", "orphan", "garbage")
+
+
+def first_time(name):
+    try:
+        (MARKS / name).touch(exist_ok=False)
+        return True
+    except FileExistsError:
+        return False
+
+
+def noise(sample, rng):
+    """Draws from all generators, and a field of its own length."""
+    image = sample["image"]
+    drawn = rng.integers(0, 256, image.shape, dtype=np.uint8)
+    return {"image": image ^ drawn, "draws": np.array([rng.random(), random.random(), np.random.random()]),
+            "short": image[: int(sample["label"]) % 5].reshape(-1)[:50].astype(np.int32),
+            "worker": os.getpid()}
+
+
+def same(sample, rng):
+    return sample
+
+
+def halves(sample, rng):
+    """Pictures of different sizes."""
+    return {"image": sample["image"][: 8 + int(sample["label"]) % 8]}
+
+
+def do(fault):
+    """Does one of FAULTS, which the daemon must survive."""
+    if fault == "exit":
+        os._exit(3)
+    elif fault == "segfault":
+        ctypes.string_at(0)
+    elif fault == "hang":
+        time.sleep(3600)
+    elif fault == "kill":
+        os.kill(os.getpid(), 9)
+    elif fault == "orphan":
+        if os.fork() == 0:  # it holds the worker's descriptors
+            time.sleep(3600)
+        os._exit(0)
+    elif fault == "garbage":
+        os.write(3, b"x" * 1000)
+
+
+def storm(sample, rng):
+    """Faults of the process happen once for each label, so the second try is right. Every seventh sample is bad."""
+    label = int(sample["label"])
+    fault = FAULTS[label // 3 % len(FAULTS)]
+    if label % 3 == 0 and first_time(f"{label}-{sample['image'][0, 0, 1]}"):
+        print("about to", fault, flush=True)
+        do(fault)
+    if label % 7 == 1:
+        return wrong(label)
+    return {"image": sample["image"] ^ rng.integers(0, 256, sample["image"].shape, dtype=np.uint8)}
+
+
+def wrong(label):
+    image = np.zeros((4, 4, 3), np.uint8)
+    if label % 5 == 0:
+        raise ValueError(f"no label {label}")
+    if label % 5 == 1:
+        return {"image": image.astype(np.float32)}
+    if label % 5 == 2:
+        return {"image": image[1:]}
+    if label % 5 == 3:
+        sys.exit("a function may not end the worker")
+    return {"image": np.zeros((1 << 40), np.uint8)}  # MemoryError
+
+
+def always(sample, rng):
+    """One sample that ends each worker, one that hangs each, one that fills the memory, one that writes without an end."""
+    label = int(sample["label"])
+    if label == 3:
+        os._exit(5)
+    if label == 4:
+        time.sleep(3600)
+    if label == 5:
+        kept = [bytearray(1 << 20) for _ in range(1 << 20)]
+        return {"image": len(kept)}
+    if label == 6:
+        while True:
+            print("x" * 1000)
+    return {"image": sample["image"]}
+
+
+def surroundings(sample, rng):
+    """What a worker can see."""
+    files = sorted(os.listdir("/proc/self/fd"), key=int)
+    targets = []
+    for name in files:
+        try:
+            targets.append(f"{name} {os.readlink('/proc/self/fd/' + name)}")
+        except OSError:
+            continue
+    maps = pathlib.Path("/proc/self/maps").read_text(encoding="utf-8")
+    text = "\n".join(["\n".join(f"{key}={value}" for key, value in os.environ.items()), *targets, maps])
+    try:
+        sample["image"][0, 0, 0] = 1
+    except ValueError:
+        text += "\nread-only"
+    try:
+        sample["image"].flags.writeable = True
+    except ValueError:
+        text += "\nstays read-only"
+    return {"text": text.encode()}
+
+
+def as_another_user(sample, rng):
+    """Who the worker is, and what it can open of the daemon's."""
+    parent = f"/proc/{os.getppid()}"
+    opened = []
+    for path in (f"{parent}/environ", f"{parent}/mem", f"{parent}/fd", os.path.dirname(__file__)):
+        try:
+            os.listdir(path) if os.path.isdir(path) else pathlib.Path(path).open("rb").close()
+            opened.append(path)
+        except OSError:
+            continue
+    return {"text": f"{os.getuid()} {os.getgid()} {os.getgroups()} {opened}".encode()}
+
+
+def forgetful(sample, rng):
+    """Depends on more than its arguments."""
+    return {"image": np.full((16, 16, 3), time.monotonic_ns() % 251, np.uint8)}

@@ -1,0 +1,117 @@
+#include "user_code/message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace echoline::user_code {
+namespace {
+
+using testing::HasSubstr;
+
+// The words of a reply, as a worker writes them.
+struct Words {
+  std::uint32_t kind = 1;
+  std::uint32_t count = 1;
+  std::uint64_t sequence = 4;
+  std::uint32_t dtype = shm::kUint8;
+  std::uint32_t rank = 1;
+  std::uint32_t sizes[6] = {8};
+  std::uint64_t offset = 64;
+};
+
+std::vector<std::byte> bytes_of(const Words& words) {
+  std::vector<std::byte> bytes(sizeof words);
+  std::memcpy(bytes.data(), &words, sizeof words);
+  return bytes;
+}
+
+std::vector<std::byte> text_reply(std::uint32_t kind, std::string_view text) {
+  const Words head{.kind = kind, .count = 0};
+  std::vector<std::byte> bytes = bytes_of(head);
+  bytes.resize(16);
+  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+  return bytes;
+}
+
+const decode::FieldType kEight{.name = "x", .fixed = true, .shape = {{8}, 1}};
+
+TEST(Replies, AResultSaysWhereItsArraysAre) {
+  const Result<Reply> reply = decode_reply(bytes_of({}));
+  ASSERT_TRUE(reply.ok()) << reply.status().message();
+  EXPECT_EQ(reply->sequence, 4U);
+  ASSERT_EQ(reply->arrays.size(), 1U);
+  EXPECT_EQ(reply->arrays[0].offset, 64U);
+  EXPECT_TRUE(check_array(reply->arrays[0], kEight, 72).ok());
+}
+
+TEST(Replies, AnArrayOutsideTheSharedMemoryIsRefused) {
+  Words words;
+  for (const std::uint64_t offset : {std::uint64_t{65}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7}) {
+    words.offset = offset;
+    const Result<Reply> reply = decode_reply(bytes_of(words));
+    ASSERT_TRUE(reply.ok());
+    EXPECT_THAT(check_array(reply->arrays[0], kEight, 72).message(), HasSubstr("not within"));
+  }
+}
+
+TEST(Replies, SizesWhoseProductOverflowsAreRefused) {
+  Words words{.rank = 3, .sizes = {1U << 31, 1U << 31, 4}};
+  EXPECT_FALSE(decode_reply(bytes_of(words)).ok());
+  words = {.rank = 7};
+  EXPECT_FALSE(decode_reply(bytes_of(words)).ok());
+  // Zero elements, whatever the other sizes are.
+  words = {.rank = 3, .sizes = {0, 1U << 31, 1U << 31}};
+  const Result<Reply> reply = decode_reply(bytes_of(words));
+  if (reply.ok()) EXPECT_FALSE(check_array(reply->arrays[0], kEight, 72).ok());
+}
+
+TEST(Replies, MessagesOfAWrongLengthOrKindAreRefused) {
+  std::vector<std::byte> bytes = bytes_of({});
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(decode_reply(std::span(bytes).first(length)).ok()) << length;
+  }
+  EXPECT_FALSE(decode_reply(bytes_of({.kind = 9})).ok());
+  EXPECT_FALSE(decode_reply(bytes_of({.count = ~0U})).ok());
+}
+
+TEST(Replies, AnErrorHasItsGroupOneLineAndATraceback) {
+  const Result<Reply> reply =
+      decode_reply(text_reply(2, std::string_view("group\0line\0many\nlines\xff", 22)));
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->kind, ReplyKind::kRaised);
+  EXPECT_EQ(reply->group, "group");
+  EXPECT_EQ(reply->summary, "line");
+  EXPECT_EQ(reply->details, "many\nlines\xEF\xBF\xBD");
+  const Result<Reply> cut = decode_reply(text_reply(4, "only"));
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(cut->details, "");
+}
+
+TEST(Replies, TypesAndShapesOtherThanTheDeclaredOnesAreRefused) {
+  const decode::FieldType picture{.name = "p", .image = true, .shape = {{0, 0, 3}, 3}};
+  const decode::FieldType ragged{.name = "r", .ragged = true, .shape = {{5}, 1}};
+  EXPECT_TRUE(check_type(shm::kUint8, {{4, 6, 3}, 3}, picture).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{4, 6, 1}, 3}, picture).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{4, 0, 3}, 3}, picture).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{4, 6}, 2}, picture).ok());
+  EXPECT_TRUE(check_type(shm::kUint8, {{0}, 1}, ragged).ok());
+  EXPECT_TRUE(check_type(shm::kUint8, {{5}, 1}, ragged).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{6}, 1}, ragged).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {}, ragged).ok());
+  EXPECT_THAT(check_type(shm::kInt8, {{8}, 1}, kEight).message(), HasSubstr("int8"));
+}
+
+TEST(Calls, ASampleThatIsLargerThanItsMemoryIsRefused) {
+  decode::Tensor tensor{.shape = {{100}, 1}};
+  tensor.bytes.resize(100);
+  const decode::Tensor* const tensors[] = {&tensor, &tensor};
+  EXPECT_EQ(lay_out(tensors, 255).status().code(), Code::kResourceExhausted);
+  const auto places = lay_out(tensors, 256);
+  ASSERT_TRUE(places.ok());
+  EXPECT_EQ((*places)[1].offset, 128U);
+}
+
+}  // namespace
+}  // namespace echoline::user_code
