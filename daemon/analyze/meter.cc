@@ -31,7 +31,7 @@ Place place_of(const std::string& name) {
                                         : static_cast<Place>(found - std::begin(kPlaceNames));
 }
 
-v1::SamplePreparation minus(v1::SamplePreparation later, const v1::SamplePreparation& earlier) {
+v1::Preparation minus(v1::Preparation later, const v1::Preparation& earlier) {
   later.set_first_rows(later.first_rows() - earlier.first_rows());
   later.set_first_seconds(later.first_seconds() - earlier.first_seconds());
   later.set_again_rows(later.again_rows() - earlier.again_rows());
@@ -65,7 +65,7 @@ double bytes_of_row(const v1::StreamStatus& stream) {
 // What the workers spend on a row, in seconds of a core.
 void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last,
                      Measures& measures) {
-  v1::SamplePreparation made = minus(last.preparation(), first.preparation());
+  v1::Preparation made = minus(last.preparation(), first.preparation());
   if (made.first_rows() < kEnough) made = last.preparation();
   const double share =
       ratio(last.preparation().timed_cpu_seconds(), last.preparation().timed_seconds());

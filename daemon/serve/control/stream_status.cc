@@ -127,7 +127,7 @@ void fill_work(const engine::StreamStats& stats, v1::StreamStatus& status) {
     step.set_rows(one.rows);
     step.set_seconds(to_seconds(one.ns));
   }
-  v1::SamplePreparation& made = *status.mutable_preparation();
+  v1::Preparation& made = *status.mutable_preparation();
   made.set_first_rows(stats.preparation.first_rows);
   made.set_first_seconds(to_seconds(stats.preparation.first_ns));
   made.set_again_rows(stats.preparation.again_rows);
