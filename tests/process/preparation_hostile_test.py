@@ -108,7 +108,7 @@ class HostileServer:
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=[("grpc.max_send_message_length", -1)])
         handler = grpc.unary_unary_rpc_method_handler(self._answer)
         self.server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler("echoline.v1.Preparation", {"Prepare": handler})])
+            [grpc.method_handlers_generic_handler("echoline.v1.SamplePreparation", {"Prepare": handler})])
         pair = cluster.server_pair
         credentials = grpc.ssl_server_credentials([(pair.key.read_bytes(), pair.certificate.read_bytes())],
                                                   cluster.ca.file.read_bytes(), True)

@@ -1,6 +1,7 @@
 #include "engine/remote/call_queue.h"
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -16,7 +17,7 @@
 namespace echoline::engine {
 namespace {
 
-constexpr const char* kMethod = "/echoline.v1.Preparation/Prepare";
+constexpr const char* kMethod = "/echoline.v1.SamplePreparation/Prepare";
 // A server that lives may need this long: its store can be slow.
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr auto kProbePatience = std::chrono::seconds(2);

@@ -1,6 +1,7 @@
 #include "engine/remote/server_check.h"
 
 #include <fmt/format.h>
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
 #include <chrono>
@@ -24,7 +25,7 @@ Status check_servers(const RemoteOptions& options, const HostCredentials& creden
   Status refusal;
   int silent = 0;
   for (const ServerAddress& address : addresses) {
-    const auto stub = v1::Preparation::NewStub(open_channel(address, credentials));
+    const auto stub = v1::SamplePreparation::NewStub(open_channel(address, credentials));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
     v1::PrepareResponse answer;

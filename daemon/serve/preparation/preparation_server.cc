@@ -49,7 +49,8 @@ void set_bounds(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
 }
 
-using RawService = v1::Preparation::WithRawCallbackMethod_Prepare<v1::Preparation::Service>;
+using RawService =
+    v1::SamplePreparation::WithRawCallbackMethod_Prepare<v1::SamplePreparation::Service>;
 
 // gRPC's threads call it, many at a time.
 class PreparationService final : public RawService {

@@ -1,4 +1,4 @@
-// One call of Preparation.Prepare.
+// One call of SamplePreparation.Prepare.
 #pragma once
 
 #include <functional>
