@@ -74,13 +74,13 @@ class Workers {
   Status call(Worker& worker, const Call& call, Ended& ended);
   // Takes the results out of the worker's memory, if they are right.
   Status take_results(const Reply& reply, std::span<const std::byte> area, const Call& call) const;
-  // The error of a call that was answered without a result.
+  // The errors of a call that was answered without a result, and of one that was not answered.
   Status count_failure(const Reply& reply);
-  // The error of a call that was not answered.
   Status count_loss(const Outcome& outcome, const std::string& written);
 
   const Function function_;
-  std::vector<std::size_t> same_input_;  // by output: the input of its name; inputs.size(): none
+  const std::vector<std::size_t>
+      same_input_;  // by output: the input of its name; inputs.size(): none
   Counters counters_;
   StepLog log_;
   std::string versions_;
