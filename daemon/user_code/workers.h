@@ -52,8 +52,7 @@ class Workers {
              const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results);
 
  private:
-  // The arguments of run().
-  struct Call {
+  struct Call {  // the arguments of run()
     std::span<const decode::Tensor* const> arguments;
     const UseKey& key;
     const std::atomic<bool>* stopping;
@@ -70,7 +69,7 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
-  // One call. `ended` other than kReply: the worker is lost.
+  // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const Call& call, Ended& ended);
   // Takes the results out of the worker's memory, if they are right.
   Status take_results(const Reply& reply, std::span<const std::byte> area, const Call& call) const;
@@ -86,7 +85,7 @@ class Workers {
   std::string versions_;
   Mutex mutex_;  // no other lock is taken under it
   CondVar freed_;
-  // One entry for each worker that is free; null: its process has to be started again.
+  // Of the workers that are free; null: the process has to be started again.
   std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
