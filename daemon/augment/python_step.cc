@@ -91,15 +91,17 @@ Result<decode::FieldType> picture_type(const v1::PythonField& entry, const decod
 }
 
 Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType dtype,
-                                      std::uint64_t bytes_max) {
-  if (entry.shape_size() > 0) return error("give shape or max_length, not both");
-  if (entry.max_length() > bytes_max / shm::dtype_bytes(dtype))
+                                      const decode::Shape& inner, std::uint64_t bytes_max) {
+  const std::uint64_t row_bytes = inner.elements() * shm::dtype_bytes(dtype);
+  if (inner.rank == decode::kRankMax) return error("a shape with max_length has at most 5 sizes");
+  if (entry.max_length() > bytes_max / row_bytes)
     return error(fmt::format("max_length {} needs more than python.sample_bytes, {}",
                              entry.max_length(), bytes_max));
   decode::FieldType type;
   type.dtype = dtype;
   type.ragged = true;
-  type.shape = {{static_cast<std::uint32_t>(entry.max_length())}, 1};
+  type.shape = {{static_cast<std::uint32_t>(entry.max_length())}, inner.rank + 1};
+  std::copy_n(inner.sizes.begin(), inner.rank, type.shape.sizes.begin() + 1);
   return type;
 }
 
@@ -117,7 +119,7 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   const shm::DType dtype = dtype_of(entry.as());
   ECHOLINE_ASSIGN(const decode::Shape shape, shape_of(entry, bytes_max, shm::dtype_bytes(dtype)));
   if (entry.as() == "rgb" || entry.as() == "gray") return picture_type(entry, shape);
-  if (entry.has_max_length()) return ragged_type(entry, dtype, bytes_max);
+  if (entry.has_max_length()) return ragged_type(entry, dtype, shape, bytes_max);
   decode::FieldType type;
   type.dtype = dtype;
   type.fixed = true;

@@ -151,7 +151,10 @@ Status check_type(std::uint32_t dtype, const decode::Shape& shape, const decode:
   }
   bool fits = true;
   if (type.ragged) {
-    fits = shape.rank == 1 && shape.sizes[0] <= type.shape.sizes[0];
+    decode::Shape largest = shape;
+    largest.sizes[0] = type.shape.sizes[0];
+    fits = shape.rank == type.shape.rank && largest == type.shape &&
+           shape.sizes[0] <= type.shape.sizes[0];
   } else if (type.fixed) {
     fits = shape == type.shape;
   } else {

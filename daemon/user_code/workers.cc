@@ -22,6 +22,16 @@ bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->loa
 
 Status cancelled() { return Status(Code::kCancelled, "the pass has ended"); }
 
+// By output: the input of its name; inputs.size() if there is none.
+std::vector<std::size_t> same_inputs(const Function& function) {
+  std::vector<std::size_t> same;
+  for (const decode::FieldType& output : function.outputs) {
+    const auto found = std::ranges::find(function.inputs, output.name, &decode::FieldType::name);
+    same.push_back(static_cast<std::size_t>(found - function.inputs.begin()));
+  }
+  return same;
+}
+
 // Fills `result` with the same bytes as `argument`, which lives longer.
 void borrow_argument(const decode::Tensor& argument, decode::Tensor& result) {
   result.dtype = argument.dtype;
@@ -31,14 +41,8 @@ void borrow_argument(const decode::Tensor& argument, decode::Tensor& result) {
 
 }  // namespace
 
-Workers::Workers(Function function) : function_(std::move(function)), log_(function_.file) {
-  for (const decode::FieldType& output : function_.outputs) {
-    const auto found =
-        std::find_if(function_.inputs.begin(), function_.inputs.end(),
-                     [&](const decode::FieldType& input) { return input.name == output.name; });
-    same_input_.push_back(static_cast<std::size_t>(found - function_.inputs.begin()));
-  }
-}
+Workers::Workers(Function function)
+    : function_(std::move(function)), same_input_(same_inputs(function_)), log_(function_.file) {}
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);

@@ -52,8 +52,7 @@ class Workers {
              const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results);
 
  private:
-  // The arguments of run().
-  struct Call {
+  struct Call {  // the arguments of run()
     std::span<const decode::Tensor* const> arguments;
     const UseKey& key;
     const std::atomic<bool>* stopping;
@@ -70,23 +69,23 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
-  // One call. `ended` other than kReply: the worker is lost.
+  // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const Call& call, Ended& ended);
   // Takes the results out of the worker's memory, if they are right.
   Status take_results(const Reply& reply, std::span<const std::byte> area, const Call& call) const;
-  // The error of a call that was answered without a result.
+  // The errors of a call that was answered without a result, and of one that was not answered.
   Status count_failure(const Reply& reply);
-  // The error of a call that was not answered.
   Status count_loss(const Outcome& outcome, const std::string& written);
 
   const Function function_;
-  std::vector<std::size_t> same_input_;  // by output: the input of its name; inputs.size(): none
+  const std::vector<std::size_t>
+      same_input_;  // by output: the input of its name; inputs.size(): none
   Counters counters_;
   StepLog log_;
   std::string versions_;
   Mutex mutex_;  // no other lock is taken under it
   CondVar freed_;
-  // One entry for each worker that is free; null: its process has to be started again.
+  // Of the workers that are free; null: the process has to be started again.
   std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);
 };
 

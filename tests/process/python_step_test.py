@@ -89,6 +89,7 @@ class PythonStep(ProcessCase):
                 np.testing.assert_array_equal(value, expected[key][name], f"{key} {name}")
 
     NOISE = ("image: {}, draws: {as: float64, shape: [3]}, short: {as: int32, max_length: 100}, "
+             "boxes: {as: float32, shape: [4], max_length: 3}, "
              "worker: {as: int64}")
 
     def test_a_function_gets_the_documented_generator_and_its_results_are_the_rows(self):
@@ -102,6 +103,7 @@ class PythonStep(ProcessCase):
                                               image(label) ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8))
                 self.assertEqual(row["draws"][0], rng.random())
                 self.assertEqual(len(row["short"]), min(50, label % 5 * 48))
+                self.assertEqual(row["boxes"].tolist(), np.arange(4 * (label % 3)).reshape(-1, 4).tolist())
             self.assertEqual(len({row["draws"][1] for row in rows.values()}), len(rows), "random is seeded for each use")
             self.assertEqual(len({row["draws"][2] for row in rows.values()}), len(rows))
             self.assertEqual(len({int(row["worker"]) for row in rows.values()}), 2)

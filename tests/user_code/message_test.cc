@@ -100,11 +100,16 @@ TEST(Replies, TypesAndShapesOtherThanTheDeclaredOnesAreRefused) {
   EXPECT_TRUE(check_type(shm::kUint8, {{5}, 1}, ragged).ok());
   EXPECT_FALSE(check_type(shm::kUint8, {{6}, 1}, ragged).ok());
   EXPECT_FALSE(check_type(shm::kUint8, {}, ragged).ok());
+  const decode::FieldType boxes{.name = "b", .ragged = true, .shape = {{5, 4}, 2}};
+  EXPECT_TRUE(check_type(shm::kUint8, {{3, 4}, 2}, boxes).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{3, 5}, 2}, boxes).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{6, 4}, 2}, boxes).ok());
   EXPECT_THAT(check_type(shm::kInt8, {{8}, 1}, kEight).message(), HasSubstr("int8"));
 }
 
 TEST(Calls, ASampleThatIsLargerThanItsMemoryIsRefused) {
-  decode::Tensor tensor{.shape = {{100}, 1}};
+  decode::Tensor tensor;
+  tensor.shape = {{100}, 1};
   tensor.bytes.resize(100);
   const decode::Tensor* const tensors[] = {&tensor, &tensor};
   EXPECT_EQ(lay_out(tensors, 255).status().code(), Code::kResourceExhausted);
