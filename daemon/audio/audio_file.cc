@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "audio/vorbis_headers.h"
+
 namespace echoline::audio {
 namespace {
 
@@ -58,6 +60,9 @@ AudioInfo info_of(const SF_INFO& info) {
 Result<AudioInfo> AudioFile::open(std::span<const std::byte> bytes) {
   close();
   if (!is_known_format(bytes)) return unknown_format();
+  if (!vorbis_headers_are_good(bytes)) {
+    return Status(Code::kDataLoss, "a damaged audio file: its Vorbis headers");
+  }
   bytes_ = bytes;
   position_ = 0;
   SF_VIRTUAL_IO io = callbacks();

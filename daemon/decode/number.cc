@@ -15,16 +15,8 @@
 namespace echoline::decode {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::string_view kNameHint =
     "; for labels that are names in a list of files, name a file of classes in read.classes";
-
-// Without surrounding blanks: files of one number usually end with a line feed.
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 template <typename T>
 constexpr shm::DType dtype_of() {

@@ -16,13 +16,6 @@ namespace {
 constexpr std::size_t kDepthMax = 32;
 constexpr std::size_t kTextBytesMax = 256;
 constexpr std::string_view kCorners[] = {"xmin", "ymin", "xmax", "ymax"};
-constexpr std::string_view kBlank = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 // Collects objects from the events of a parser. The path of open elements tells an object's own
 // <name> and <bndbox> from those of its <part>s.

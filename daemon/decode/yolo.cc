@@ -10,14 +10,14 @@
 namespace echoline::decode {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view kBetweenWords = " \t\r";
 constexpr std::size_t kColumns = 5;
 
 // The next word of `line`, which it is removed from; empty at the end.
 std::string_view next_word(std::string_view& line) {
-  const std::size_t first = line.find_first_not_of(kBlank);
+  const std::size_t first = line.find_first_not_of(kBetweenWords);
   if (first == std::string_view::npos) return line = {};
-  const std::size_t length = std::min(line.find_first_of(kBlank, first), line.size()) - first;
+  const std::size_t length = std::min(line.find_first_of(kBetweenWords, first), line.size()) - first;
   const std::string_view word = line.substr(first, length);
   line.remove_prefix(first + length);
   return word;
@@ -72,7 +72,7 @@ Status read_yolo(std::span<const std::byte> file, std::size_t objects_max, Annot
     const std::size_t length = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, length);
     text.remove_prefix(std::min(length + 1, text.size()));
-    if (line.find_first_not_of(kBlank) == std::string_view::npos) continue;
+    if (line.find_first_not_of(kBetweenWords) == std::string_view::npos) continue;
     if (out.objects.size() == objects_max) return too_many_objects(objects_max);
     ECHOLINE_TRY(read_line(line, number, out));
   }

@@ -131,6 +131,11 @@ Worker::~Worker() {
   if (pid_ >= 0) kill_and_wait(pid_);
 }
 
+bool Worker::is_alive() const {
+  pollfd file{files_.process.get(), POLLIN, 0};
+  return ::poll(&file, 1, 0) == 0;
+}
+
 const Outcome& Worker::await_loaded(const Patience& patience) {
   if (!has_loaded_) {
     loaded_ = await_reply(patience);

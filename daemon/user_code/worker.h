@@ -47,6 +47,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  // False: the process has ended since the last call.
+  bool is_alive() const;
   // The first message: kReady or kNotLoaded. Returns it again if it has come already.
   const Outcome& await_loaded(const Patience& patience);
 

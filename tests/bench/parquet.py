@@ -18,7 +18,7 @@ LOOPS = pathlib.Path(__file__).with_name("parquet_loops.py")
 LATER_EPOCHS = 3
 GROUP_ROWS = 100
 DECODED = ("decode: {image: {key: image, as: rgb}}", "random_resized_crop: {field: image, size: 224}")
-ENCODED = ("decode: {image: {key: image, as: bytes}}",)
+ENCODED = ("decode: {image: {key: image, as: bytes, max_bytes: 1MiB}}",)
 
 
 def measure_daemon(program, paths, steps):

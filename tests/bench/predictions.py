@@ -32,7 +32,8 @@ def compared(photos, bases, others):
         print(f"{text(setting)}: {seen[setting]['rows_per_second']:.1f} rows/s seen", file=sys.stderr, flush=True)
     found = []
     for base in bases:
-        for other, predicted in zip(others, predictions_run.measure(photos, base, others)["what_if"]):
+        questions = [other.what_if(base, seen[other]["cached_share"]) for other in others]
+        for other, predicted in zip(others, predictions_run.measure(photos, base, questions)["what_if"]):
             found.append((base, other, predicted["rows_per_second"] / seen[other]["rows_per_second"],
                           predicted["stall_share"] - seen[other]["stall_share"]))
             print(f"{text(base)}  ->  {text(other)}: {predicted['rows_per_second']:.1f} predicted, "

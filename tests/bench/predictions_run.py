@@ -31,9 +31,9 @@ class Setting(NamedTuple):
     place: str = "none"
     factor: float = 1
 
-    def what_if(self, base):
-        """The question that changes `base` into this setting."""
-        changes = [f"workers={self.workers}", f"cache.share={self.cached}%", f"echo.place={self.place}",
+    def what_if(self, base, cached_share):
+        """The question that changes `base` into this setting. `cached_share`: of the records, as the cache chose them."""
+        changes = [f"workers={self.workers}", f"cache.share={100 * cached_share:.2f}%", f"echo.place={self.place}",
                    f"echo.factor={self.factor}", f"store.rate=x{self.line / base.line:.4f}",
                    f"trainers.rate=x{self.trainer / base.trainer:.4f}"]
         if self.place == "none":
@@ -105,15 +105,15 @@ def analysis(daemon, questions):
     return json.loads(daemon.command("analyze", "train", "--for", f"{SECONDS}s", "--json", *asked).stdout)
 
 
-def measure(photos, setting, others=()):
-    """The analysis of a run under `setting`, with predictions for the settings `others`."""
+def measure(photos, setting, questions=()):
+    """The analysis of a run under `setting`, with answers to the questions."""
     with Daemon(pipeline(photos, setting), workers=setting.workers, memory="512MiB") as daemon:
         trainer = Trainer(daemon, BATCH / setting.trainer)
         try:
             # Behind the first epoch: caches are full then.
             warm = (1.3 if setting.cached else 0.3) * RECORDS / BATCH * setting.factor
             wait_until(lambda: trainer.batches > warm, "an epoch", period=0.05)
-            return analysis(daemon, [other.what_if(setting) for other in others])
+            return analysis(daemon, questions)
         finally:
             trainer.stop()
 

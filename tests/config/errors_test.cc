@@ -237,6 +237,10 @@ const std::vector<Mistake> kMistakes = {
      "streams: {a: {pipeline: [{read: {url: x, format: tokens}}, {decode: {i: {key: tokens, as: "
      "uint16, shape: [8]}}}, {batch: {size: 2}}]}}\n",
      "t.yaml:1:27: key 'tokens': missing; format tokens needs it, as 'tokens: {length: 1024}'"},
+    {"columns_of_another_format",
+     "streams: {a: {pipeline: [{read: {url: x, format: mds, parquet: {columns: [a]}}}, {decode: "
+     "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:55: key 'parquet': is for format parquet; the format is mds"},
 };
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),

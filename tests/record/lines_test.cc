@@ -105,8 +105,11 @@ TEST_F(Lines, PlainTextIsReadOnlyIfTheFormatSaysSo) {
 TEST_F(Lines, AListOfFilesIsNotTakenForRecords) {
   write("list.jsonl", "{\"path\": \"a.jpg\", \"label\": 1}\n");
   EXPECT_THAT(opened("list.jsonl").set.status().message(), HasSubstr("of a list of files"));
-  write("pretty.json", "{\n  \"a\": 1\n}\n");
-  EXPECT_FALSE(opened("pretty.json").set.ok());
+  write("pretty.jsonl", "{\n  \"a\": 1\n}\n");
+  EXPECT_FALSE(opened("pretty.jsonl").set.ok());
+  write("lines.json", "{\"a\": 1}\n");
+  EXPECT_FALSE(opened("lines.json").set.ok());
+  EXPECT_TRUE(opened("lines.json", "jsonl").set.ok());
 }
 
 }  // namespace

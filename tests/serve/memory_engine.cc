@@ -136,6 +136,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.batches = 7;
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
+  stats.steps.push_back({"decode image", 64, 1'000'000'000});
   engine::ConsumerStats consumer;
   consumer.job = "default";
   consumer.batch_size = 64;

@@ -2,6 +2,8 @@
 // the thread of a client alone, and by one other before that thread starts.
 #pragma once
 
+#include <grpcpp/channel.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,10 +11,6 @@
 #include "base/rate_limiter.h"
 #include "base/status.h"
 #include "engine/remote/address_watcher.h"
-
-namespace grpc {
-class Channel;
-}
 
 namespace echoline::engine {
 

@@ -61,8 +61,9 @@ OpenedDataSet open_text_lines(const OpenRequest& request, std::vector<Listed> li
 bool is_list_member(std::string_view name) { return name == "path" || name == "file_name"; }
 
 // A first line that is an object, or an object that is longer than the head. A list of files in
-// JSON lines is left to format `files`.
+// JSON lines is left to format `files`, and a file named *.json is one document.
 Result<Match> match_json_lines(const FormatProbe& probe) {
+  if (probe.listed.front().objects.front().url.ends_with(".json")) return Match::kNone;
   std::string_view text = as_text(probe.head);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '{') return Match::kNone;
