@@ -25,7 +25,9 @@ TEST(ServerChoice, SpreadsPlacesEvenlyAndMovesOnlyThoseOfAServerThatLeaves) {
       const Place place{shard, block};
       const std::string first = first_of(servers, place);
       ++counts[first];
-      if (first != servers.back()) EXPECT_EQ(first_of(fewer, place), first);
+      if (first != servers.back()) {
+        EXPECT_EQ(first_of(fewer, place), first);
+      }
     }
   }
   for (const std::string& server : servers) EXPECT_NEAR(counts[server], 1000, 150);

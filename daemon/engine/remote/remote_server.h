@@ -2,8 +2,6 @@
 // the thread of a client alone, and by one other before that thread starts.
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +9,10 @@
 #include "base/rate_limiter.h"
 #include "base/status.h"
 #include "engine/remote/address_watcher.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace echoline::engine {
 
