@@ -18,7 +18,7 @@
 namespace echoline::cli {
 namespace {
 
-constexpr std::uint64_t kRecordsMax = 8;
+constexpr std::uint64_t kRepeatsMax = 8;
 
 // The bytes of a row, or why there is none.
 struct MadeRow {
@@ -94,7 +94,7 @@ Status check_repeatable(const v1::Stream& stream, const engine::StreamCore& core
                   source::open_source(config::read_step(stream)));
   source = core.data_set->reading(std::move(source));
   RowAttempts attempts(core, *source);
-  const std::uint64_t count = std::min(core.data_set->index().record_count(), kRecordsMax);
+  const std::uint64_t count = std::min(core.data_set->index().record_count(), kRepeatsMax);
   std::vector<MadeRow> rows;
   for (std::uint64_t record = 0; record < count; ++record) {
     ECHOLINE_ASSIGN(MadeRow row, attempts.make(record));
