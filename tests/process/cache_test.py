@@ -113,7 +113,7 @@ class Caches(ProcessCase):
             with CachedDaemon(stream_yaml(steps)) as daemon:
                 return read_rows(daemon)
 
-        disk = f"cache: {{disk: {{path: {self.disk}, size: 1MB}}}}"
+        disk = f"cache: {{disk: {{path: {self.disk}, size: 1MiB}}}}"
         self.assertNotEqual(rows("left", disk), rows("right"))
         self.assertEqual(rows("right", disk), rows("right"))
 
