@@ -27,6 +27,18 @@ std::vector<BoxGroup> groups_of_image(const std::vector<decode::FieldType>& fiel
   return groups;
 }
 
+Status check_removable(const std::vector<decode::FieldType>& fields, std::size_t boxes) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const bool follows = i == boxes || fields[i].of == fields[boxes].name;
+    if (!follows || fields[i].ragged) continue;
+    return {Code::kInvalidArgument,
+            fmt::format("removes boxes of {}, but {} has one length since pad; put pad after this "
+                        "step",
+                        fields[boxes].name, fields[i].name)};
+  }
+  return {};
+}
+
 Status ChangedBoxes::start(const decode::Sample& in, const BoxGroup& group) {
   const decode::Tensor& boxes = in.tensors[group.boxes];
   const std::size_t count = boxes.shape.sizes[0];

@@ -23,6 +23,10 @@ BoxGroup group_of(const std::vector<decode::FieldType>& fields, std::size_t boxe
 std::vector<BoxGroup> groups_of_image(const std::vector<decode::FieldType>& fields,
                                       const std::string& image);
 
+// kInvalidArgument: the boxes `boxes`, or a field that belongs to them, have one length since pad.
+// Such a field can lose no element, so boxes and labels would no longer fit together.
+Status check_removable(const std::vector<decode::FieldType>& fields, std::size_t boxes);
+
 // A copy of a sample's boxes that a step may change.
 class ChangedBoxes {
  public:

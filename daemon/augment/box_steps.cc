@@ -125,6 +125,7 @@ Result<std::unique_ptr<SampleStep>> make_sanitize_boxes(
                     "lengths",
                     settings.field()));
   }
+  ECHOLINE_TRY(check_removable(inputs, boxes));
   if (!(settings.min_size() >= 0 && settings.min_area() >= 0)) {
     return refused("min_size and min_area are at least 0");
   }
@@ -155,6 +156,9 @@ Result<std::unique_ptr<SampleStep>> make_random_iou_crop(
   if (groups.size() != 1) {
     return refused(fmt::format("field {} has {} fields of boxes; one is needed, with `of: {}`",
                                settings.field(), groups.size(), settings.field()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].of == settings.field()) ECHOLINE_TRY(check_removable(inputs, i));
   }
   ECHOLINE_ASSIGN(IouCropSettings crop, settings_of(settings));
   return std::unique_ptr<SampleStep>(

@@ -105,6 +105,12 @@ Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType d
   return type;
 }
 
+// Rows that replace such rows belong to the same field: labels still go with their boxes.
+std::string owner_of(const std::string& name, const std::vector<decode::FieldType>& inputs) {
+  const auto before = std::ranges::find(inputs, name, &decode::FieldType::name);
+  return before == inputs.end() ? std::string() : before->of;
+}
+
 // The type of a field that the function returns; without a type in the settings, that of the field
 // of the same name before the step.
 Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField& entry,
@@ -119,7 +125,11 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   const shm::DType dtype = dtype_of(entry.as());
   ECHOLINE_ASSIGN(const decode::Shape shape, shape_of(entry, bytes_max, shm::dtype_bytes(dtype)));
   if (entry.as() == "rgb" || entry.as() == "gray") return picture_type(entry, shape);
-  if (entry.has_max_length()) return ragged_type(entry, dtype, shape, bytes_max);
+  if (entry.has_max_length()) {
+    ECHOLINE_ASSIGN(decode::FieldType rows, ragged_type(entry, dtype, shape, bytes_max));
+    rows.of = owner_of(name, inputs);
+    return rows;
+  }
   decode::FieldType type;
   type.dtype = dtype;
   type.fixed = true;

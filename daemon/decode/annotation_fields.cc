@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "decode/annotations.h"
@@ -120,6 +121,18 @@ class FlagField final : public AnnotationField {
   }
 };
 
+// A name in two places has two labels.
+Status check_classes(const v1::DecodeField& entry) {
+  std::set<std::string_view> names;
+  for (const std::string& name : entry.classes()) {
+    if (names.insert(name).second) continue;
+    return Status(Code::kInvalidArgument,
+                  fmt::format("classes has {} twice; each class is listed once",
+                              quoted(std::as_bytes(std::span(name)))));
+  }
+  return {};
+}
+
 Result<FieldType> type_of(const v1::DecodeField& entry, shm::DType dtype) {
   if (entry.shape_size() != 0) {
     return Status(Code::kInvalidArgument,
@@ -147,6 +160,7 @@ FieldResult make_label_field(const v1::DecodeField& entry) {
   if (reader == read_voc && entry.classes().empty()) {
     return Status(Code::kInvalidArgument, "classes is missing: the names in the order of numbers");
   }
+  ECHOLINE_TRY(check_classes(entry));
   return std::unique_ptr<Field>(new LabelField(reader, std::move(type), entry));
 }
 

@@ -53,8 +53,12 @@ Area::~Area() {
 Result<std::span<std::byte>> Area::reserve(std::uint64_t bytes) {
   if (bytes > reserved_) {
     const std::uint64_t wanted = std::min(size_, std::max(bytes, kReserveBytes));
-    const int error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(wanted));
-    if (error != 0) return errno_status(error, "reserving shared memory for Python");
+    int error = EINTR;
+    while (error == EINTR) error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(wanted));
+    // The host has no memory, which says nothing about the record: the stream ends.
+    if (error != 0)
+      return Status(Code::kFailedPrecondition,
+                    errno_status(error, "reserving shared memory for Python").message());
     reserved_ = wanted;
   }
   return std::span<std::byte>{data_, bytes};

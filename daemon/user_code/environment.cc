@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 extern char** environ;
@@ -22,6 +23,14 @@ constexpr const char* kSet[] = {
     // As many processes as workers: threads of their libraries would only compete.
     "OMP_NUM_THREADS=1",     "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "NUMEXPR_NUM_THREADS=1",
     "CUDA_VISIBLE_DEVICES=", "PYTHONHASHSEED=0",       "PYTHONUNBUFFERED=1"};
+
+// Not looked up in PATH, whose folders can belong to the user.
+constexpr const char* kSetpriv = "/usr/bin/setpriv";
+constexpr const char* kEnv = "/usr/bin/env";
+
+bool loads_code(std::string_view line) {
+  return line.starts_with("LD_") || line.starts_with("GCONV_PATH=");
+}
 
 bool passes(std::string_view name, const std::vector<std::string>& variables) {
   return std::find(std::begin(kPassed), std::end(kPassed), name) != std::end(kPassed) ||
@@ -59,7 +68,26 @@ Result<std::optional<Account>> account_of(const std::string& user) {
   if (found == nullptr)
     return Status(Code::kInvalidArgument,
                   fmt::format("python.user: there is no user {} on this host", user));
+  if (::access(kSetpriv, X_OK) != 0)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("python.user: needs {}: install the package util-linux", kSetpriv));
   return std::optional<Account>({found->pw_uid, found->pw_gid, found->pw_dir});
+}
+
+std::vector<std::string> words_to_become(const Account& account,
+                                         std::vector<std::string>& environment) {
+  std::vector<std::string> words = {kSetpriv,
+                                    "--reuid",
+                                    std::to_string(account.uid),
+                                    "--regid",
+                                    std::to_string(account.gid),
+                                    "--init-groups",
+                                    "--",
+                                    kEnv,
+                                    "HOME=" + account.home};
+  std::ranges::copy_if(environment, std::back_inserter(words), loads_code);
+  std::erase_if(environment, loads_code);
+  return words;
 }
 
 std::string interpreter_or_default(const std::string& configured) {

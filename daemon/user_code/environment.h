@@ -22,4 +22,10 @@ std::string interpreter_or_default(const std::string& configured);
 // the daemon cannot start processes of others.
 Result<std::optional<Account>> account_of(const std::string& user);
 
+// The first words of a command that runs as `account`: a program of the system changes the user,
+// its groups and HOME, and then starts the rest of the command. It runs as root, so variables with
+// which others could load their code into it are moved from `environment` into the words.
+std::vector<std::string> words_to_become(const Account& account,
+                                         std::vector<std::string>& environment);
+
 }  // namespace echoline::user_code

@@ -157,6 +157,9 @@ Status check_type(std::uint32_t dtype, const decode::Shape& shape, const decode:
            shape.sizes[0] <= type.shape.sizes[0];
   } else if (type.fixed) {
     fits = shape == type.shape;
+  } else if (!type.image) {
+    // As of a picture after normalize: its sizes are known only in a sample.
+    fits = shape.rank == type.shape.rank;
   } else {
     // A picture of any size.
     fits = shape.rank == 3 && shape.elements() > 0 && shape.sizes[2] == type.shape.sizes[2];

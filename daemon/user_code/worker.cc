@@ -42,6 +42,12 @@ constexpr std::uint64_t kStopGraceNs = 500'000'000;
 constexpr const char* kStart =
     "exec(compile(open(6, closefd=False).read(), 'echoline worker', 'exec'))";
 
+const char* form_of(const decode::FieldType& type) {
+  if (type.ragged) return "ragged";
+  if (type.fixed) return "fixed";
+  return type.image ? "picture" : "rank";
+}
+
 nlohmann::json described(const std::vector<decode::FieldType>& types) {
   nlohmann::json fields = nlohmann::json::array();
   for (const decode::FieldType& type : types) {
@@ -49,7 +55,7 @@ nlohmann::json described(const std::vector<decode::FieldType>& types) {
     field["name"] = type.name;
     field["dtype"] = type.dtype;
     field["shape"] = std::vector<std::uint32_t>(type.shape.span().begin(), type.shape.span().end());
-    field["form"] = type.ragged ? "ragged" : type.fixed ? "fixed" : "picture";
+    field["form"] = form_of(type);
   }
   return fields;
 }
@@ -64,8 +70,6 @@ std::string settings_text(const Function& function) {
   settings["outputs"] = described(function.outputs);
   settings["memory_bytes"] = function.memory_bytes;
   settings["sample_bytes"] = function.sample_bytes;
-  if (const auto& account = function.account)
-    settings["account"] = {account->uid, account->gid, account->home};
   // A file name can have any bytes.
   return settings.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -107,9 +111,13 @@ Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
   ECHOLINE_ASSIGN(Ends text, make_pipe());
   ECHOLINE_ASSIGN(Ends life, make_pipe());
   ::fcntl(text.own.get(), F_SETFL, O_NONBLOCK);
-  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = {function.interpreter, "-X", "faulthandler",
-                                                    "-c", kStart, function.file, function.name},
-                                          .environment = worker_environment(function.variables),
+  std::vector<std::string> environment = worker_environment(function.variables);
+  std::vector<std::string> words;
+  if (function.account) words = words_to_become(*function.account, environment);
+  words.insert(words.end(), {function.interpreter, "-X", "faulthandler", "-c", kStart,
+                             function.file, function.name});
+  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = std::move(words),
+                                          .environment = std::move(environment),
                                           .files = {{text.other.get(), kText},
                                                     {text.other.get(), kErrors},
                                                     {sockets.other.get(), kSocket},

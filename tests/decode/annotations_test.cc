@@ -227,6 +227,8 @@ TEST(Relations, RawArraysBelongToWhatTheySay) {
               HasSubstr("of is for boxes, and for rows of different lengths"));
   EXPECT_THAT(refusal(field("b", "key: 'txt' as: 'yolo_boxes'")), HasSubstr("of is missing"));
   EXPECT_THAT(refusal(field("l", "key: 'xml' as: 'voc_labels'")), HasSubstr("classes is missing"));
+  EXPECT_THAT(refusal(field("l", "key: 'json' as: 'coco_labels' classes: ['a', 'b', 'a']")),
+              HasSubstr("classes has \"a\" twice"));
 
   Fields labelled(
       image + boxes + field("l", "key: 'bin' as: 'float32' shape: [40] ragged: true of: 'b'"),

@@ -9,8 +9,10 @@ import signal
 import subprocess
 import unittest
 
+from support import parquet_files
 from support.batches import rows_of
 from support.cached_daemon import CachedDaemon
+from support.daemon_process import stream_yaml
 from support.process_case import ProcessCase, main
 from support.records import Records
 
@@ -99,6 +101,21 @@ class Caches(ProcessCase):
             self.check_rows(daemon)
             self.assertEqual(daemon.misses("disk"), 0)
             self.assertLess(daemon.store_bytes(), 0.01 * self.records.bytes)
+
+    @unittest.skipUnless(parquet_files.python(), "needs pyarrow")
+    def test_other_columns_of_a_parquet_file_are_other_records(self):
+        path = self.folder() / "numbers.parquet"
+        parquet_files.write_numbers(path, left=range(40), right=range(100, 140))
+
+        def rows(column, cache=""):
+            steps = [f"read: {{url: '{path}', parquet: {{columns: [{column}]}}}}", cache, "shuffle: {window: 8}",
+                     f"decode: {{number: {{key: {column}, as: int64}}}}", "batch: {size: 8}", "publish: {slots: 4}"]
+            with CachedDaemon(stream_yaml(steps)) as daemon:
+                return read_rows(daemon)
+
+        disk = f"cache: {{disk: {{path: {self.disk}, size: 1MiB}}}}"
+        self.assertNotEqual(rows("left", disk), rows("right"))
+        self.assertEqual(rows("right", disk), rows("right"))
 
     def test_two_daemons_on_one_disk_share_its_records(self):
         stream = self.records.stream(self.disk_step(1.1))

@@ -7,6 +7,7 @@ import pathlib
 import pwd
 import shutil
 import signal
+import tempfile
 import unittest
 
 import numpy as np
@@ -203,9 +204,16 @@ class PythonStep(ProcessCase):
     @unittest.skipUnless(os.geteuid() == 0, "only root can start processes of other users")
     def test_workers_of_another_user_can_open_nothing_of_the_daemon(self):
         nobody = pwd.getpwnam("nobody")
-        with self.daemon("as_another_user", "text: {as: uint8, max_length: 60000}", user="nobody") as daemon:
-            for row in self.rows(daemon).values():
-                self.assertEqual(bytes(row["text"]).decode(), f"{nobody.pw_uid} {nobody.pw_gid} [] []")
+        user, group = nobody.pw_uid, nobody.pw_gid
+        expected = f"{(user,) * 3} {(group,) * 3} {os.getgrouplist('nobody', group)} {user} []"
+        with tempfile.TemporaryDirectory() as modules:
+            os.chmod(modules, 0o755)
+            # Python runs this file when it starts.
+            (pathlib.Path(modules) / "sitecustomize.py").write_text("import os\nSTARTED_AS = os.getuid()\n")
+            with self.daemon("as_another_user", "text: {as: uint8, max_length: 60000}", user="nobody",
+                             environment={"PYTHONPATH": modules}) as daemon:
+                for row in self.rows(daemon).values():
+                    self.assertEqual(bytes(row["text"]).decode(), expected)
         self.assertIn("there is no user nemo", self.refused(stream_yaml(self.steps(user="nemo"))))
 
     def test_pictures_of_any_size_and_steps_after_the_function(self):

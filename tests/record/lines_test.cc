@@ -51,12 +51,15 @@ TEST(JsonRecord, MembersAreFields) {
                              {"ids[float32]", raw<float>({1, 2})},
                              {"box", "[0.5,3]"},
                              {"box[float32]", raw<float>({0.5F, 3})},
+                             {"large", "[9223372036854775808]"},
+                             {"large[float32]", raw<float>({9223372036854775808.0F})},
                              {"empty", "[]"},
                              {"empty[int64]", ""},
                              {"empty[float32]", ""}};
   EXPECT_EQ(cut(R"({"text": "gr\u00fc\u00df\n", "n": -7, "big": 18446744073709551615, "x": 0.1,
       "yes": true, "no": false, "nothing": null, "nested": {"a": [1, {"b": null}]},
-      "words": ["a", "b"], "ids": [1, 2], "box": [0.5, 3], "empty": []})"),
+      "words": ["a", "b"], "ids": [1, 2], "box": [0.5, 3],
+      "large": [9223372036854775808], "empty": []})"),
             expected);
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hex.h"
+#include "record/parquet/values.h"
 #include "record_fixture.h"
 
 namespace echoline::record {
@@ -163,6 +164,26 @@ TEST_F(Parquet, FilesOfOneStreamHaveTheSameFields) {
   EXPECT_THAT(open(read).set.status().message(), HasSubstr("c.parquet: its columns"));
   for (const char* name : {"x", "y"}) read.mutable_parquet()->add_columns(name);
   EXPECT_EQ(open(read).cut(1).fields.at("y"), "b");
+}
+
+TEST(ParquetValues, LongValuesOfADictionaryAreNotCopied) {
+  constexpr std::uint32_t kWidth = 1 << 20;
+  Column column;
+  column.type = PhysicalType::kFixedLenByteArray;
+  column.type_bytes = kWidth;
+  const std::vector<std::byte> page(kWidth, std::byte{7});
+  Dictionary dictionary;
+  ASSERT_TRUE(dictionary.read(column, page, 1));
+  // The width of a place in bits, and a run of 1024 zeros: 1 GiB of values.
+  const std::byte places[] = {std::byte{1}, std::byte{0x80}, std::byte{0x10}, std::byte{0}};
+  const auto decoder =
+      make_value_decoder(column, Encoding::kRleDictionary, places, 1024, &dictionary);
+  ASSERT_TRUE(decoder.ok());
+  ValueBatch batch;
+  ASSERT_TRUE((*decoder)->decode(1024, batch));
+  EXPECT_TRUE(batch.fixed.empty());
+  EXPECT_EQ(batch[1023].size(), kWidth);
+  EXPECT_EQ(batch[1023].data(), batch[0].data());
 }
 
 // Each byte of a small file, changed: an error, or rows that could be those of another file. With

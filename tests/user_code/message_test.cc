@@ -104,6 +104,9 @@ TEST(Replies, TypesAndShapesOtherThanTheDeclaredOnesAreRefused) {
   EXPECT_TRUE(check_type(shm::kUint8, {{3, 4}, 2}, boxes).ok());
   EXPECT_FALSE(check_type(shm::kUint8, {{3, 5}, 2}, boxes).ok());
   EXPECT_FALSE(check_type(shm::kUint8, {{6, 4}, 2}, boxes).ok());
+  const decode::FieldType normalized{.name = "n", .shape = {{0, 0, 3}, 3}};
+  EXPECT_TRUE(check_type(shm::kUint8, {{3, 4, 6}, 3}, normalized).ok());
+  EXPECT_FALSE(check_type(shm::kUint8, {{3, 4}, 2}, normalized).ok());
   EXPECT_THAT(check_type(shm::kInt8, {{8}, 1}, kEight).message(), HasSubstr("int8"));
 }
 

@@ -38,22 +38,40 @@ cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample
   return size;
 }
 
+// The columns that were chosen of Parquet files: rows of other columns have other bytes, which can
+// have the same places. No words for all columns, and for other formats.
+std::vector<std::string_view> column_words(const v1::Read& read) {
+  const auto& columns = read.parquet().columns();
+  if (columns.empty()) return {};
+  std::vector<std::string_view> words = {"read.parquet.columns"};
+  words.insert(words.end(), columns.begin(), columns.end());
+  return words;
+}
+
 // Kept records are found again by the address and the endpoint exactly as they are written.
 std::string data_set_name(const v1::Read& read) {
   std::vector<std::string_view> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
+  const std::vector<std::string_view> columns = column_words(read);
+  words.insert(words.end(), columns.begin(), columns.end());
   const cache::Hash128 name = cache::hash_words(words);
   return fmt::format("{:016x}{:016x}", name.high, name.low);
 }
 
 std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read,
                                                             const record::Index& index) {
+  std::string source = read.endpoint();
+  const std::vector<std::string_view> columns = column_words(read);
+  if (!columns.empty()) {
+    const cache::Hash128 hash = cache::hash_words(columns);
+    source += fmt::format(" {:016x}{:016x}", hash.high, hash.low);
+  }
   // Size and version are part of the key: a changed object has other keys, so old bytes are not
   // found.
-  return [&index, endpoint = read.endpoint()](std::uint64_t record) {
+  return [&index, source = std::move(source)](std::uint64_t record) {
     const record::Extent extent = index.extent(record);
     const source::ObjectInfo object = index.shard(extent.shard).object;
-    return cache::make_key(fmt::format("{} {}", endpoint, object.url),
+    return cache::make_key(fmt::format("{} {}", source, object.url),
                            fmt::format("{} {}", object.bytes, object.version), extent.offset,
                            extent.bytes);
   };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "record/core/fields.h"
 
@@ -42,6 +43,12 @@ void put_elements(std::string_view name, std::string_view type, const Json& arra
   put(fmt::format("{}[{}]", name, type), elements, fields);
 }
 
+// Integers that are not negative are unsigned, and may be too large.
+bool fits_int64(const Json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || std::in_range<std::int64_t>(value.get<std::uint64_t>()));
+}
+
 void put_array(std::string_view name, const Json& array, Fields& fields) {
   const auto all = [&array](bool (Json::*is)() const noexcept) {
     return std::all_of(array.begin(), array.end(),
@@ -49,7 +56,8 @@ void put_array(std::string_view name, const Json& array, Fields& fields) {
   };
   if (!all(&Json::is_number)) return;
   put_elements<float>(name, "float32", array, fields);
-  if (all(&Json::is_number_integer)) put_elements<std::int64_t>(name, "int64", array, fields);
+  if (std::all_of(array.begin(), array.end(), fits_int64))
+    put_elements<std::int64_t>(name, "int64", array, fields);
 }
 
 Status put_member(const std::string& name, const Json& value, Fields& fields) {

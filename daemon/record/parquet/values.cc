@@ -91,6 +91,9 @@ class RleBooleans final : public ValueDecoder {
   std::vector<std::uint32_t> numbers_;
 };
 
+// Longer values of a dictionary are not copied: a small page can name a long one very often.
+constexpr std::size_t kCopiedBytesMax = 64;
+
 // RLE_DICTIONARY: each value is the place of one in the dictionary.
 class DictionaryValues final : public ValueDecoder {
  public:
@@ -100,7 +103,7 @@ class DictionaryValues final : public ValueDecoder {
     numbers_.resize(count);
     if (!places_.decode(numbers_)) return false;
     batch.count = count;
-    batch.width = dictionary_.width;
+    batch.width = dictionary_.width <= kCopiedBytesMax ? dictionary_.width : 0;
     batch.texts.clear();
     batch.fixed.resize(count * batch.width);
     std::byte* to = batch.fixed.data();

@@ -25,10 +25,11 @@ enum class Encoding : std::uint8_t {
   kByteStreamSplit = 9,
 };
 
-// Some values, one after the other. They stay valid until the next ones are decoded.
+// Some values, one after the other. They stay valid until the next ones are decoded. Long ones of
+// one width can be in `texts`, too: these point to bytes that are there already.
 struct ValueBatch {
   std::size_t count = 0;
-  std::size_t width = 0;                          // bytes of each value; 0: texts
+  std::size_t width = 0;                          // bytes of each value in `fixed`; 0: texts
   std::vector<std::byte> fixed;                   // if they have one width
   std::vector<std::span<const std::byte>> texts;  // else
 

@@ -16,6 +16,13 @@ pq.write_table(table, path, row_group_size=rows)
 """
 
 
+NUMBERS_WRITER = """
+import pickle, sys, pyarrow as pa, pyarrow.parquet as pq
+path, columns = pickle.load(sys.stdin.buffer)
+pq.write_table(pa.table({name: pa.array(numbers, pa.int64()) for name, numbers in columns.items()}), path)
+"""
+
+
 def python():
     """A Python with pyarrow; None if there is none."""
     folders = [TESTS.parent / "build/venv/bin"]
@@ -33,3 +40,8 @@ def write(path, records, group_rows=7):
     """`records` are pairs of the bytes of a photo and its label."""
     content = pickle.dumps((str(path), group_rows, records))
     subprocess.run([python(), "-c", WRITER], input=content, check=True)
+
+
+def write_numbers(path, **columns):
+    """A file of int64 columns."""
+    subprocess.run([python(), "-c", NUMBERS_WRITER], input=pickle.dumps((str(path), columns)), check=True)

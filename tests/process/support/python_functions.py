@@ -123,7 +123,7 @@ def surroundings(sample, rng):
 
 
 def as_another_user(sample, rng):
-    """Who the worker is, and what it can open of the daemon's."""
+    """Who the worker is, who it was when its interpreter started, and what it can open of the daemon's."""
     parent = f"/proc/{os.getppid()}"
     opened = []
     for path in (f"{parent}/environ", f"{parent}/mem", f"{parent}/fd", os.path.dirname(__file__)):
@@ -132,7 +132,8 @@ def as_another_user(sample, rng):
             opened.append(path)
         except OSError:
             continue
-    return {"text": f"{os.getuid()} {os.getgid()} {os.getgroups()} {opened}".encode()}
+    started_as = sys.modules["sitecustomize"].STARTED_AS
+    return {"text": f"{os.getresuid()} {os.getresgid()} {os.getgroups()} {started_as} {opened}".encode()}
 
 
 def forgetful(sample, rng):
