@@ -16,7 +16,10 @@ namespace echoline::engine {
 
 struct ProbedTypes {
   std::vector<decode::FieldType> row_types;
-  std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean
+  // In the mean: of a decoded record, and of what an echo after it keeps: the same, or what the
+  // steps before the echo have made of it.
+  std::uint64_t decoded_bytes = 0;
+  std::uint64_t kept_bytes = 0;
 };
 
 // The types of finished rows: from the steps, and where those leave a shape open, from the first
