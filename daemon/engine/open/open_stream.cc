@@ -9,6 +9,7 @@
 #include "base/scheme.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
+#include "config/values.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
@@ -202,6 +203,16 @@ RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& s
           .growth = growth};
 }
 
+// Nobody could receive the samples. Their mean size is estimated from the first one.
+Status check_answers(std::uint64_t decoded_bytes) {
+  if (decoded_bytes + kFrameOverheadBytes <= kReceivedBytesMax) return {};
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("prepare: a decoded sample has about {}, more than an answer of a "
+                  "preparation server can have ({}); leave out 'prepare'",
+                  config::format_bytes(decoded_bytes), config::format_bytes(kReceivedBytesMax)));
+}
+
 double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
   const double mean =
       static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
@@ -240,6 +251,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer, compile_preparer(stream, data_set));
   // Uses the source here, because the fetcher owns it from its construction on.
   ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(*data.source, data_set, *preparer));
+  if (prepare != nullptr) ECHOLINE_TRY(check_answers(probed.decoded_bytes));
   preparer->set_row_types(probed.row_types);
   ECHOLINE_ASSIGN(OpenedCache cache,
                   open_cache(name, stream, *data.source, data_set, *preparer, budget));

@@ -20,7 +20,8 @@ constexpr std::uint64_t kSizeProbes = 16;
 
 // The mean size of what is made of a record, estimated from one of them: records of one kind grow
 // by the same factor when they are decoded.
-std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded, std::uint64_t made) {
+std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded,
+                              std::uint64_t made) {
   const double growth =
       // Estimated from one record; the window's wish may be wrong by it, its floor is not.
       static_cast<double>(made) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
