@@ -57,7 +57,7 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 }  // namespace
 
 Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer) {
+                                const batch::Preparer& preparer, bool makes_batches) {
   const record::Index& index = data_set.index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
   // A scratch of its own: no worker runs for this stream yet.
@@ -81,6 +81,7 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
     }
     // An error of the shapes is not a bad record: the stream could not have one shape of rows.
     ECHOLINE_TRY(shapes.take(prepared.value().row_types));
+    if (!makes_batches) break;
   }
   if (!shapes.types()) {
     // `last` is an error here: a good record would have given the types.
