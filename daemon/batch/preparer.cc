@@ -83,7 +83,9 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
 }
 
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
-                                 WorkerScratch& scratch, const RowTarget& target) const {
+                                 WorkerScratch& scratch, const RowTarget& target,
+                                 Blame& blame) const {
+  blame = Blame::kRecord;
   const UseKey drawn = drawn_key(key);
   // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
   // sample after shared steps has all that other uses need.
@@ -92,6 +94,10 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   decode::Sample* sample = &scratch.sample;
   if (chain_->has_shared()) {
     ECHOLINE_ASSIGN(sample, chain_->run_shared(scratch.sample, drawn, *scratch.augment_scratch));
+  }
+  // Where uses share the finished row, they share its errors.
+  if (echo_point_ == plan::EchoPoint::kRecord || echo_point_ == plan::EchoPoint::kSample) {
+    blame = Blame::kUse;
   }
   ECHOLINE_TRY(run_chain(*sample, drawn, scratch, target));
   // After the row was made: an error has left the item as it was.

@@ -86,14 +86,20 @@ class Preparer {
   Status decode_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
+  // Whom an error concerns.
+  enum class Blame : std::uint8_t { kRecord, kUse };
+
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the
   // record is bad. `used_again`: more uses are planned, so the item keeps the form that they can
   // share at this echo point.
+  // `blame` of an error: kRecord if no use of the record can be prepared; kUse if the steps that
+  // each use has for itself refused this one.
   Status prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
-                         WorkerScratch& scratch, const RowTarget& target) const
+                         WorkerScratch& scratch, const RowTarget& target, Blame& blame) const
       ECHOLINE_REQUIRES(item.mutex);
-  // The same for an item that has kept such a form, which never changes: several uses at a time.
+  // The same for an item that has kept such a form, which never changes: several uses at a time. An
+  // error concerns this use.
   Status prepare_kept(const echo::Item& item, const UseKey& key, WorkerScratch& scratch,
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 

@@ -17,7 +17,8 @@ constexpr std::size_t kColumns = 5;
 std::string_view next_word(std::string_view& line) {
   const std::size_t first = line.find_first_not_of(kBetweenWords);
   if (first == std::string_view::npos) return line = {};
-  const std::size_t length = std::min(line.find_first_of(kBetweenWords, first), line.size()) - first;
+  const std::size_t length =
+      std::min(line.find_first_of(kBetweenWords, first), line.size()) - first;
   const std::string_view word = line.substr(first, length);
   line.remove_prefix(first + length);
   return word;

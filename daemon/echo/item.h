@@ -108,6 +108,7 @@ class Item : public std::enable_shared_from_this<Item> {
   std::uint64_t record ECHOLINE_GUARDED_BY(mutex);       // the planned one, or its substitute
   std::uint32_t attempt ECHOLINE_GUARDED_BY(mutex) = 0;  // the number of replacements
   std::uint32_t uses_left ECHOLINE_GUARDED_BY(mutex);
+  bool is_counted_bad ECHOLINE_GUARDED_BY(mutex) = false;  // for one of its uses
 
  private:
   bool has_encoded_ ECHOLINE_GUARDED_BY(mutex) = false;

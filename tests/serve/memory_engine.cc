@@ -123,7 +123,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.echo_point = "sample";
   stats.source_scheme = "s3";
   stats.fingerprint = "00112233445566778899aabbccddeeff";
-  stats.fields.push_back({"image", shm::kUint8, true, false, true, {{224, 224, 3}, 3}});
+  stats.fields.push_back(
+      {.name = "image", .fixed = true, .image = true, .shape = {{224, 224, 3}, 3}});
   stats.records = 500;
   stats.shards = 5;
   stats.rows_per_epoch = 1250;

@@ -49,13 +49,14 @@ BadRecords::BadRecords(const record::Index& index, Policy policy)
       limit_count_(static_cast<std::uint64_t>(
           std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
 
-Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch) {
+Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch,
+                         bool count) {
   // The object was changed after it was indexed: the stream ends, no record is replaced.
   if (verdict.code() == Code::kFailedPrecondition) {
     return Status(verdict.code(), describe(item.record, verdict));
   }
   // Counted before the decision, so the counters contain the record that ends the stream.
-  {
+  if (count) {
     const MutexLock lock(mutex_);
     ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
     ++bad_in_epoch;

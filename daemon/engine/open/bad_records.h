@@ -34,9 +34,10 @@ class BadRecords {
 
   // Lock order: item.mutex comes before mutex_. Counts the error and gives the item a substitute,
   // whose bytes the caller fetches; returns an error when the stream has to end.
-  // `bad_in_epoch` counts the bad records of one pass and epoch.
-  Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch)
-      ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
+  // `bad_in_epoch` counts the bad records of one pass and epoch. `count` is false for further uses
+  // of a record that was counted for one.
+  Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch,
+               bool count = true) ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
 
   std::map<std::string, std::uint64_t> counts() const;
 

@@ -54,9 +54,10 @@ Pass::~Pass() { stop(shm::kWriterEnded); }
 
 void Pass::stop(shm::WriterState state) {
   if (stopped_.exchange(true)) return;
-  // First the pass's own thread, which starts rows; then the rows that are being made.
-  thread_.stop();
+  // First the rows that are being made: users' code ends early, and the pass's thread may wait for
+  // an item that such a row holds. No row begins after that.
   row_maker_->stop();
+  thread_.stop();
   // Records still awaited lose their last holder here, and the fetcher drops them.
   in_flight_.clear();
   planner_.clear();

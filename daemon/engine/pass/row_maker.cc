@@ -109,8 +109,10 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   Status status;
+  auto blame = batch::Preparer::Blame::kUse;
   if (first_use) {
-    status = core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target);
+    status =
+        core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target, blame);
     // The kept form never changes, so other rows can read it at the same time.
   } else {
     lock.unlock();
@@ -119,17 +121,15 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   }
   if (status.code() == Code::kCancelled) return Made::kStopped;
   if (!status.ok()) {
-    const Status decision = replace_bad_record(item, status);
-    const std::uint64_t substitute = item.record;
-    // Without the item's lock: the fetcher may serve the request at once, which locks the item.
-    lock.unlock();
-    if (decision.ok()) {
-      fetch_substitute(item, substitute);
-      return Made::kBytesMissing;
+    const std::shared_ptr<echo::Item> shared = planned.item;  // as long as it is locked
+    bool count = true;
+    if (blame == batch::Preparer::Blame::kUse) {
+      count = !std::exchange(item.is_counted_bad, true);
+      separate(batch.rows[index], item, first_use);
     }
-    // The first error of a stream counts; the pass is stopped by the passes thread.
-    core_->fail(decision);
-    return Made::kStopped;
+    const std::uint32_t attempt = item.attempt;
+    lock.unlock();
+    return replace_bad_record(*planned.item, attempt, status, count);
   }
   const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
   count_time(first_use, spent_ns);
@@ -164,18 +164,45 @@ void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
   rows.fetch_add(1, std::memory_order_relaxed);
 }
 
-Status RowMaker::replace_bad_record(echo::Item& item, const Status& verdict) {
-  const MutexLock bad_lock(bad_mutex_);
-  // Counts of older epochs are dropped. Reading ahead spans about two epochs (memory_plan.cc); only
-  // with tiny data sets more of them are prepared at a time.
-  std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
-  return core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch]);
+void RowMaker::separate(InFlightRow& row, echo::Item& shared, bool first_use) {
+  const auto own = std::make_shared<echo::Item>(account_, shared.epoch, shared.planned_record);
+  {
+    const MutexLock lock(own->mutex);
+    own->record = shared.record;
+    own->attempt = shared.attempt;
+  }
+  if (first_use) {
+    account_->count_used(shared.ahead_bytes());
+    shared.used();
+  }
+  row.item = own;
+  row.used_again = false;
 }
 
-void RowMaker::fetch_substitute(echo::Item& item, std::uint64_t substitute) {
+RowMaker::Made RowMaker::replace_bad_record(echo::Item& item, std::uint32_t attempt,
+                                            const Status& verdict, bool count) {
+  Status decision;
+  std::uint64_t substitute = 0;
+  {
+    const MutexLock lock(item.mutex);
+    if (item.attempt != attempt) return Made::kBytesMissing;
+    const MutexLock bad_lock(bad_mutex_);
+    // Counts of older epochs are dropped. Reading ahead spans about two epochs (memory_plan.cc);
+    // only with tiny data sets more of them are prepared at a time.
+    std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
+    decision = core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch], count);
+    substitute = item.record;
+  }
+  // Both without the item's lock: the fetcher may serve the request at once, which locks the item.
+  if (!decision.ok()) {
+    // The first error of a stream counts; the pass is stopped by the passes thread.
+    core_->fail(decision);
+    return Made::kStopped;
+  }
   std::vector<FetchRequest> requests;
   requests.push_back({item.shared_from_this(), substitute, {}});
   core_->fetcher->request(std::move(requests));
+  return Made::kBytesMissing;
 }
 
 // What each row tells its trainer: written with the row, read after the batch was published.

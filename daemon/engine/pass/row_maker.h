@@ -43,12 +43,15 @@ class RowMaker {
   // Points ragged fields of a row, whose lengths are known, at their places.
   void place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
                      batch::WorkerScratch& scratch);
-  // A decoder's verdict: replaces the item's record, or says why the stream has to end
-  // (semantics.md, Failures).
-  Status replace_bad_record(echo::Item& item, const Status& verdict) ECHOLINE_REQUIRES(item.mutex)
-      ECHOLINE_EXCLUDES(bad_mutex_);
-  // Requests the bytes of a bad record's substitute.
-  void fetch_substitute(echo::Item& item, std::uint64_t substitute);
+  // A verdict on a record or on one use of it: replaces the item's record and requests the bytes of
+  // its substitute, or ends the stream (semantics.md, Failures). Does nothing if another worker has
+  // replaced attempt `attempt` already. `count`: see BadRecords::judge.
+  Made replace_bad_record(echo::Item& item, std::uint32_t attempt, const Status& verdict,
+                          bool count) ECHOLINE_EXCLUDES(item.mutex, bad_mutex_);
+  // Gives a row, whose use of a shared item was refused, an item of its own; the other uses keep
+  // theirs.
+  void separate(InFlightRow& row, echo::Item& shared, bool first_use)
+      ECHOLINE_REQUIRES(shared.mutex);
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
