@@ -87,6 +87,16 @@ v1::Stream with_own_cache(const v1::Stream& stream, bool serves) {
   return own;
 }
 
+v1::Stream before_prepare(const v1::Stream& stream) {
+  v1::Stream before = stream;
+  before.clear_pipeline();
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.has_prepare()) break;
+    *before.add_pipeline() = step;
+  }
+  return before;
+}
+
 const v1::Prepare* prepare_step(const v1::Stream& stream) {
   const v1::Step* step = find_step(stream, v1::Step::kPrepare);
   return step == nullptr ? nullptr : &step->prepare();

@@ -27,13 +27,13 @@ bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) 
          std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
 }
 
-// Whether most of a frame is elements that the sample borrows: it is kept as a whole then.
-bool is_worth_keeping(std::span<const std::byte> frame, const decode::Sample& sample) {
+// The bytes of a frame that are elements of the sample.
+std::size_t borrowed_bytes(std::span<const std::byte> frame, const decode::Sample& sample) {
   std::size_t borrowed = 0;
   for (const decode::Tensor& tensor : sample.tensors) {
     if (tensor.borrowed && lies_in(*tensor.borrowed, frame)) borrowed += tensor.borrowed->size();
   }
-  return 2 * borrowed >= frame.size();
+  return borrowed;
 }
 
 }  // namespace
@@ -102,8 +102,12 @@ void Item::replace_by(std::uint64_t substitute) {
 }
 
 bool Item::keep_sample(decode::Sample& decoded) {
-  const bool keeps_frame = is_prepared() && is_worth_keeping(encoded_->span(), decoded);
-  if (!keep(keeps_frame ? encoded_->size() : decoded.bytes())) return false;
+  const std::size_t borrowed = is_prepared() ? borrowed_bytes(encoded_->span(), decoded) : 0;
+  // A frame is kept as a whole if most of it is elements that the sample borrows.
+  const bool keeps_frame = is_prepared() && 2 * borrowed >= encoded_->size();
+  // Shared steps may have made other tensors, which are kept in addition to the frame.
+  const std::size_t copied = decoded.bytes() - borrowed;
+  if (!keep(keeps_frame ? encoded_->size() + copied : decoded.bytes())) return false;
   sample_.tensors.clear();
   for (decode::Tensor& tensor : decoded.tensors) {
     ECHOLINE_CHECK(!tensor.part);  // other uses need other parts

@@ -84,6 +84,8 @@ TEST(PrepareStep, DividesTheCaches) {
   ASSERT_TRUE(after.ok());
   EXPECT_EQ(cache_step(with_own_cache(after->streams().at("t"), true)), nullptr);
   EXPECT_NE(cache_step(with_own_cache(after->streams().at("t"), false)), nullptr);
+  const v1::Stream served = before_prepare(stream);
+  EXPECT_TRUE(served.pipeline(served.pipeline_size() - 1).has_decode());
 }
 
 TEST(ServeConfig, NeedsFilesNamesAndSomethingToServe) {

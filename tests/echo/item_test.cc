@@ -174,7 +174,7 @@ TEST(Item, KeepsTheFrameThatItsSampleBorrows) {
   const MutexLock lock(item.mutex);
   decode::Sample sample = borrowed_from(*frame, 90);
   EXPECT_TRUE(item.keep_sample(sample));
-  EXPECT_EQ(account->kept, 100U);
+  EXPECT_EQ(account->kept, 103U) << "the frame, and the tensor that is not of it";
   EXPECT_EQ(account->encoded, 0);
   EXPECT_EQ(item.sample().tensors[0].content().data(), frame->data());
   EXPECT_EQ(frame.use_count(), 2);

@@ -84,7 +84,7 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
 }  // namespace
 
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types, std::uint64_t decoded_bytes,
+                       const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
                        double growth) {
   const plan::PlanSpec& spec = plan.spec();
   MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth)};
@@ -96,7 +96,7 @@ MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const p
   const std::uint64_t items = std::min(plan.kept_max(), index.record_count());
   memory.window_floor_bytes = grown(bytes_of_any(index, items), growth);
   if (spec.echo_point == plan::EchoPoint::kSample) {
-    memory.window_wish_bytes = items * decoded_bytes;
+    memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {
     memory.window_wish_bytes = items * row_bytes(row_types);
   }

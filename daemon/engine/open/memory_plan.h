@@ -23,11 +23,11 @@ struct MemoryPlan {
   std::uint64_t window_wish_bytes = 0;
 };
 
-// `row_types` are those of the finished rows; `decoded_bytes` is the mean size of a decoded record.
-// `growth`: the bytes that arrive for each encoded byte; more than 1 where they are decoded
-// already.
+// `row_types` are those of the finished rows; `kept_bytes` is the mean size of a sample that an
+// echo keeps. `growth`: the bytes that arrive for each encoded byte; more than 1 where they are
+// decoded already.
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types, std::uint64_t decoded_bytes,
+                       const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
                        double growth = 1);
 
 }  // namespace echoline::engine

@@ -9,6 +9,7 @@
 #include "base/scheme.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
+#include "config/values.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
@@ -164,9 +165,13 @@ Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
 
 // Decoding and the steps after it, without types: those may need a look at the data.
 Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stream,
-                                                          const record::DataSet& data_set) {
+                                                          const record::DataSet& data_set,
+                                                          bool serves) {
   ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
-  ECHOLINE_ASSIGN(auto chain, augment::Chain::compile(stream, decoder->fields()));
+  // Hosts run the other steps. So a server needs no users' functions, and starts no processes.
+  ECHOLINE_ASSIGN(
+      auto chain,
+      augment::Chain::compile(serves ? config::before_prepare(stream) : stream, decoder->fields()));
   // The preparer refers to the data set, which the core owns together with it.
   return std::make_unique<batch::Preparer>(data_set, std::move(decoder), std::move(chain),
                                            echo_point(stream));
@@ -200,6 +205,16 @@ RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& s
                      .concurrency = step.concurrency(),
                      .wait = step.fallback() == "wait"},
           .growth = growth};
+}
+
+// Nobody could receive the samples. Their mean size is estimated from the first one.
+Status check_answers(std::uint64_t decoded_bytes) {
+  if (decoded_bytes + kFrameOverheadBytes <= kReceivedBytesMax) return {};
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("prepare: a decoded sample has about {}, more than an answer of a "
+                  "preparation server can have ({}); leave out 'prepare'",
+                  config::format_bytes(decoded_bytes), config::format_bytes(kReceivedBytesMax)));
 }
 
 double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
@@ -237,25 +252,29 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   // Checked before anything is decoded: a plan that cannot work fails quickly.
   ECHOLINE_ASSIGN(std::unique_ptr<plan::Plan> plan, plan::Plan::create(plan_spec(stream, index)));
   ECHOLINE_TRY(check_plan(*plan, data_set));
-  ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer, compile_preparer(stream, data_set));
+  ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer,
+                  compile_preparer(stream, data_set, serves));
   // Uses the source here, because the fetcher owns it from its construction on.
-  ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(*data.source, data_set, *preparer));
+  ECHOLINE_ASSIGN(const ProbedTypes probed,
+                  probe_types(*data.source, data_set, *preparer, !serves));
+  if (prepare != nullptr) ECHOLINE_TRY(check_answers(probed.decoded_bytes));
   preparer->set_row_types(probed.row_types);
   ECHOLINE_ASSIGN(OpenedCache cache,
                   open_cache(name, stream, *data.source, data_set, *preparer, budget));
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
   const MemoryPlan memory =
-      plan_memory(read, index, *plan, probed.row_types, probed.decoded_bytes, growth);
+      plan_memory(read, index, *plan, probed.row_types, probed.kept_bytes, growth);
   const ring::RingSpec ring =
       ring_spec(stream, *plan, probed.row_types, data_set, code_of(preparer->chain()));
   OpenedSeekIndexes seek = open_seek_indexes(
       stream, index, ring, *preparer,
       {.share = options.seek_index,
        .state_dir = options.state_dir,
-       // Room for two passes: indexes only save time.
-       .spared_bytes =
-           2 * (ring::ring_bytes(ring) + memory.read_ahead.most_bytes + memory.window_floor_bytes),
+       // Room for two passes, if there are any: indexes only save time.
+       .spared_bytes = serves ? 0
+                              : 2 * (ring::ring_bytes(ring) + memory.read_ahead.most_bytes +
+                                     memory.window_floor_bytes),
        .decoded_bytes = probed.decoded_bytes},
       budget);
   preparer->set_seek_indexes(seek.indexes.get());

@@ -18,16 +18,16 @@ namespace {
 constexpr std::uint64_t kProbesMax = 8;
 constexpr std::uint64_t kSizeProbes = 16;
 
-// The mean size of a decoded record, estimated from one of them: records of one kind grow by the
-// same factor when they are decoded.
-std::uint64_t decoded_bytes(const record::Index& index, std::uint64_t encoded,
-                            std::uint64_t decoded) {
+// The mean size of what is made of a record, estimated from one of them: records of one kind grow
+// by the same factor when they are decoded.
+std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded,
+                              std::uint64_t made) {
   const double growth =
       // Estimated from one record; the window's wish may be wrong by it, its floor is not.
-      static_cast<double>(decoded) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
-  const double mean_bytes =
+      static_cast<double>(made) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
+  const double mean =
       static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
-  return static_cast<std::uint64_t>(growth * mean_bytes);
+  return static_cast<std::uint64_t>(growth * mean);
 }
 
 // Decodes a record into `scratch.sample`, which may borrow its `bytes`.
@@ -57,33 +57,39 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 }  // namespace
 
 Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer) {
+                                const batch::Preparer& preparer, bool makes_batches) {
   const record::Index& index = data_set.index();
   const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
   // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
   std::vector<std::byte> encoded;
   augment::RowShapes shapes(preparer.chain());
-  std::uint64_t bytes = 0;
+  ProbedTypes probed;
   Status last;
   for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
     last = probe_record(source, index, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
+    // Before the steps, which may take its buffers.
+    const std::uint64_t decoded = scratch.sample.bytes();
     const auto prepared = preparer.try_steps(scratch);
     last = prepared.status();
     if (!last.ok()) continue;
     if (!shapes.types()) {
-      bytes = decoded_bytes(index, index.extent(record).bytes, prepared.value().kept_bytes);
+      const std::uint64_t bytes = index.extent(record).bytes;
+      probed.decoded_bytes = mean_made_bytes(index, bytes, decoded);
+      probed.kept_bytes = mean_made_bytes(index, bytes, prepared.value().kept_bytes);
     }
     // An error of the shapes is not a bad record: the stream could not have one shape of rows.
     ECHOLINE_TRY(shapes.take(prepared.value().row_types));
+    if (!makes_batches) break;
   }
   if (!shapes.types()) {
     // `last` is an error here: a good record would have given the types.
     return std::move(last).with_context(
         fmt::format("none of the first {} records can be prepared; the last one", tried));
   }
-  return ProbedTypes{*shapes.types(), bytes};
+  probed.row_types = *shapes.types();
+  return probed;
 }
 
 Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::DataSet& data_set,

@@ -16,13 +16,16 @@ namespace echoline::engine {
 
 struct ProbedTypes {
   std::vector<decode::FieldType> row_types;
-  std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean
+  // In the mean: of a decoded record, and of what an echo after it keeps: the same, or what the
+  // steps before the echo have made of it.
+  std::uint64_t decoded_bytes = 0;
+  std::uint64_t kept_bytes = 0;
 };
 
 // The types of finished rows: from the steps, and where those leave a shape open, from the first
-// good record, with which a few more must agree.
+// good record, with which a few more must agree if batches are made of them.
 Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer);
+                                const batch::Preparer& preparer, bool makes_batches = true);
 
 // The mean size of a decoded record in a SampleCache: exact where all have one size, else rather
 // too large. Looks at records from all over the data set (of compressed shards, the first ones).

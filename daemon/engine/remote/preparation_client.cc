@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/remote/answer_frames.h"
+#include "engine/remote/busy_watch.h"
 #include "engine/remote/call_queue.h"
 #include "engine/remote/remote_meter.h"
 #include "engine/remote/server_check.h"
@@ -37,6 +38,25 @@ constexpr std::uint64_t kSilenceLogNs = 10'000 * kMillisecondNs;
 // Runs that wait for a server, in addition to those that may be in flight.
 constexpr std::size_t kWaitingMax = 32;
 
+void log_silence(const RemoteOptions& options, const std::string& why) {
+  log_warning({"prepare", options.stream}, "no preparation server can be reached{}: {}",
+              why.empty() ? "" : " (" + why + ")",
+              options.wait ? "trainers wait (prepare.fallback: wait)"
+                           : "this host reads and decodes itself (prepare.fallback: local)");
+}
+
+// Runs whose only request is late.
+std::vector<std::shared_ptr<RunState>> late_runs(const CallQueue& calls, std::uint64_t now_ns,
+                                                 std::uint64_t late_ns) {
+  std::vector<std::shared_ptr<RunState>> late;
+  calls.for_each([&](const RemoteCall& call) {
+    const RunState& state = *call.state;
+    if (state.done || state.has_second || state.is_probe()) return;
+    if (now_ns - call.sent_ns >= late_ns) late.push_back(call.state);
+  });
+  return late;
+}
+
 class RemoteClient final : public PreparationClient, private Agent {
  public:
   RemoteClient(RemoteOptions options, const HostCredentials& credentials,
@@ -47,6 +67,7 @@ class RemoteClient final : public PreparationClient, private Agent {
         servers_(options_.servers, {options_.certificate, options_.key, options_.server_ca},
                  credentials, options_.concurrency),
         calls_(CallQueue::open(options_.stream, options_.fingerprint)),
+        busy_(options_.stream, options_.wait),
         thread_(*this, "prepare") {
     note_reachable();
     thread_.start();
@@ -135,16 +156,8 @@ class RemoteClient final : public PreparationClient, private Agent {
 
   void give_up(const StatePtr& state, std::uint64_t now_ns) {
     is_silent_ = true;
-    if (silence_log_.due(now_ns)) {
-      log_warning({"prepare", options_.stream}, "no preparation server can be reached{}: {}",
-                  last_failure_.empty() ? "" : " (" + last_failure_ + ")",
-                  options_.wait ? "trainers wait (prepare.fallback: wait)"
-                                : "this host reads and decodes itself (prepare.fallback: local)");
-    }
-    if (!options_.wait) {
-      const Status unreachable(Code::kUnavailable, "no preparation server can be reached");
-      return deliver(*state, {.tag = state->run.tag, .status = unreachable});
-    }
+    if (silence_log_.due(now_ns)) log_silence(options_, last_failure_);
+    if (!options_.wait) return deliver_unprepared(*state);
     state->tried.clear();
     state->not_before_ns = now_ns + kAgainNs;
     waiting_.push_back(state);
@@ -161,13 +174,7 @@ class RemoteClient final : public PreparationClient, private Agent {
   void send_second_requests(std::uint64_t now_ns) {
     if (servers_.size() < 2) return;
     const std::uint64_t late_ns = std::clamp(kLateFactor * mean_ns_, kLateMinNs, kLateMaxNs);
-    std::vector<StatePtr> late;
-    calls_->for_each([&](const RemoteCall& call) {
-      const RunState& state = *call.state;
-      if (state.done || state.has_second || state.is_probe()) return;
-      if (now_ns - call.sent_ns >= late_ns) late.push_back(call.state);
-    });
-    for (const StatePtr& state : late) {
+    for (const StatePtr& state : late_runs(*calls_, now_ns, late_ns)) {
       if (second_allowance_ < 1) return;
       RunState others = *state;
       for (const RemoteCall* call : state->calls) others.tried.push_back(call->server.get());
@@ -192,6 +199,9 @@ class RemoteClient final : public PreparationClient, private Agent {
       case Outcome::kBusy:
         RemoteMeter::add(meter_.busy);
         call.server->note_busy(now_ns);
+        if (busy_.note_busy(*call.state, call.server->address().target, ended.why, now_ns)) {
+          return deliver_unprepared(*call.state);
+        }
         return again(call);
       case Outcome::kRefused:
         RemoteMeter::add(meter_.refused);
@@ -211,6 +221,7 @@ class RemoteClient final : public PreparationClient, private Agent {
       return refuse(call, frames.status().message(), now_ns);
     }
     call.server->note_answer();
+    busy_.note_answer();
     const std::uint64_t took_ns = now_ns - call.sent_ns;
     mean_ns_ = mean_ns_ == 0 ? took_ns : (7 * mean_ns_ + took_ns) / 8;
     if (std::exchange(is_silent_, false)) {
@@ -249,6 +260,11 @@ class RemoteClient final : public PreparationClient, private Agent {
     if (call.state->calls.empty() && !call.state->is_probe()) waiting_.push_front(call.state);
   }
 
+  void deliver_unprepared(RunState& state) {
+    const Status unreachable(Code::kUnavailable, "no preparation server can be reached");
+    deliver(state, {.tag = state.run.tag, .status = unreachable});
+  }
+
   void deliver(RunState& state, RemoteResult result) {
     state.done = true;
     runs_.fetch_sub(1);
@@ -275,6 +291,7 @@ class RemoteClient final : public PreparationClient, private Agent {
   ServerList servers_;
   const std::unique_ptr<CallQueue> calls_;
   std::deque<StatePtr> waiting_;
+  BusyWatch busy_;
   std::uint64_t mean_ns_ = 0;  // from a request to its answer
   double second_allowance_ = kSecondMax;
   bool is_silent_ = false;

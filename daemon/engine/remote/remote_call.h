@@ -21,6 +21,7 @@ struct RunState {
   std::vector<RemoteCall*> calls;          // in flight: one, or two after a late first one
   std::vector<const RemoteServer*> tried;  // failed it, since the run was last begun
   std::uint64_t not_before_ns = 0;         // after all servers have failed it
+  std::uint64_t busy_since_ns = 0;         // 0: no server has been busy
   bool has_second = false;
   bool done = false;
 
@@ -44,7 +45,7 @@ class RemoteCall {
 
 enum class Outcome : std::uint8_t {
   kAnswered,
-  kBusy,     // the server works, and has too much to do
+  kBusy,     // the server works, and has too much to do; or gRPC found the answer too long
   kRefused,  // it works, but not for this host
   kFailed,
 };

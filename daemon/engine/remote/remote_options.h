@@ -9,6 +9,9 @@
 
 namespace echoline::engine {
 
+// The longest answer that a host receives: some pictures of the most pixels that are decoded.
+inline constexpr std::uint64_t kReceivedBytesMax = 1 << 30;
+
 struct RemoteOptions {
   std::string stream;
   std::string fingerprint;                // of the data set and the steps before `prepare`

@@ -1,5 +1,6 @@
 #include "engine/remote/remote_server.h"
 
+#include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/bounded_file.h"
+#include "engine/remote/remote_options.h"
 
 namespace echoline::engine {
 namespace {
@@ -23,8 +25,6 @@ constexpr int kPingPatienceMs = 1'000;
 constexpr int kPieceBytes = 1 << 20;
 constexpr int kConnectMs = 1'000;
 constexpr int kReconnectMaxMs = 1'000;
-// The largest frame: some pictures of the most pixels that are decoded.
-constexpr int kAnswerBytesMax = 1 << 30;
 
 Result<std::string> read_pem(const char* key, const std::string& path) {
   Result<std::string> text = read_bounded_file(path, kPemBytesMax);
@@ -42,8 +42,8 @@ Result<HostCredentials> read_credentials(const HostFiles& files) {
   return read;
 }
 
-std::shared_ptr<grpc::Channel> open_channel(const ServerAddress& address,
-                                            const HostCredentials& credentials) {
+std::shared_ptr<grpc::ChannelInterface> open_channel(const ServerAddress& address,
+                                                     const HostCredentials& credentials) {
   grpc::SslCredentialsOptions tls;
   tls.pem_root_certs = credentials.server_ca;
   tls.pem_cert_chain = credentials.certificate;
@@ -51,7 +51,7 @@ std::shared_ptr<grpc::Channel> open_channel(const ServerAddress& address,
   grpc::ChannelArguments arguments;
   // The certificate names the host as it was written, not the address that it was resolved to.
   arguments.SetSslTargetNameOverride(address.host);
-  arguments.SetMaxReceiveMessageSize(kAnswerBytesMax);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(kReceivedBytesMax));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);

@@ -10,8 +10,9 @@
 #include "base/status.h"
 #include "engine/remote/address_watcher.h"
 
+// What its stubs take: nothing is converted where this type is incomplete.
 namespace grpc {
-class Channel;
+class ChannelInterface;
 }
 
 namespace echoline::engine {
@@ -32,15 +33,15 @@ struct HostFiles {
 // kInvalidArgument and so on name the setting and the file.
 Result<HostCredentials> read_credentials(const HostFiles& files);
 
-std::shared_ptr<grpc::Channel> open_channel(const ServerAddress& address,
-                                            const HostCredentials& credentials);
+std::shared_ptr<grpc::ChannelInterface> open_channel(const ServerAddress& address,
+                                                     const HostCredentials& credentials);
 
 class RemoteServer {
  public:
   RemoteServer(ServerAddress address, const HostCredentials& credentials);
 
   const ServerAddress& address() const { return address_; }
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::shared_ptr<grpc::ChannelInterface>& channel() const { return channel_; }
   // A server that has failed is tried again with a new certificate, if there is one.
   void use(const HostCredentials& credentials);
 
@@ -67,7 +68,7 @@ class RemoteServer {
  private:
   const ServerAddress address_;
   HostCredentials credentials_;
-  std::shared_ptr<grpc::Channel> channel_;
+  std::shared_ptr<grpc::ChannelInterface> channel_;
   std::uint32_t failures_ = 0;  // in a row
   std::uint64_t probe_at_ns_ = 0;
   std::uint64_t busy_until_ns_ = 0;

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <deque>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "echo/item.h"
 
 namespace echoline::engine {
 namespace {
 
 constexpr std::size_t kRecordsMax = 4096;
-// Longer answers are cut, so that each can be received.
+// Longer answers are cut, so that each can be received, and so that one question takes no more of
+// daemon.serve.memory, except for a single sample that is larger.
 constexpr std::uint64_t kAnswerBytesMax = 64 << 20;
 
 class EncodedAccount final : public echo::Account {
@@ -33,12 +36,38 @@ class EncodedAccount final : public echo::Account {
   const std::shared_ptr<StreamCounters> counters_;
 };
 
+// The frames that are made without a gap from the first one on: an answer has no others.
+class Prefix {
+ public:
+  explicit Prefix(std::size_t count) : sizes_(count) {}
+
+  // Frame `index` has been made. Frames have at least their head.
+  void add(std::size_t index, std::uint64_t bytes) ECHOLINE_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    sizes_[index] = bytes;
+    while (count_ < sizes_.size() && sizes_[count_] > 0) bytes_ += sizes_[count_++];
+    if (bytes_ >= kAnswerBytesMax) is_full_.store(true, std::memory_order_relaxed);
+  }
+  // More frames would be cut off.
+  bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::uint64_t> sizes_ ECHOLINE_GUARDED_BY(mutex_);  // 0: not made yet
+  std::size_t count_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bytes_ ECHOLINE_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> is_full_{false};
+};
+
 // One question. Its owner keeps it until it was answered; chunks and items refer to it.
 class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
  public:
   Run(std::shared_ptr<StreamCore> core, const std::vector<std::uint64_t>& records,
       SampleAnswer answer, ByteShare share)
-      : core_(std::move(core)), share_(std::move(share)), answer_(std::move(answer)) {
+      : core_(std::move(core)),
+        share_(std::move(share)),
+        answer_(std::move(answer)),
+        made_(records.size()) {
     const auto account = std::make_shared<EncodedAccount>(core_->counters);
     for (const std::uint64_t record : records) {
       items_.push_back(std::make_shared<echo::Item>(account, 0, record));
@@ -85,7 +114,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
       if (pending_.fetch_sub(1) == 1) run_.core_->pool->push(shared());
     }
     void run(std::size_t worker) override {
-      for (std::size_t i = begin_; i < end_ && !run_.cancelled_.load(); ++i) run_.make(i, worker);
+      for (std::size_t i = begin_; i < end_ && run_.goes_on(); ++i) run_.make(i, worker);
       run_.finish_chunk();
     }
 
@@ -98,6 +127,8 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
     const std::size_t end_;
     std::atomic<std::size_t> pending_{0};
   };
+
+  bool goes_on() const { return !cancelled_.load() && !made_.is_full(); }
 
   void make(std::size_t index, std::size_t worker) {
     echo::Item& item = *items_[index];
@@ -114,6 +145,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
       // Frees the encoded bytes.
       item.used();
     }
+    made_.add(index, frames_[index].bytes());
     counters.served_samples.fetch_add(1, std::memory_order_relaxed);
     counters.served_bytes.fetch_add(frames_[index].bytes(), std::memory_order_relaxed);
     counters.prepare_first_ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
@@ -124,6 +156,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
     // The last chunk has the frames of all of them (acquire).
     if (chunks_left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (cancelled_.load()) return;
+    // Ends before the first frame that was not made: then those before it have as many bytes.
     std::size_t count = 0;
     std::uint64_t bytes = 0;
     while (count < frames_.size() && (count == 0 || bytes < kAnswerBytesMax)) {
@@ -138,6 +171,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
   const SampleAnswer answer_;
   std::vector<std::shared_ptr<echo::Item>> items_;
   std::vector<prepare::Frame> frames_;  // by item; each written by one worker
+  Prefix made_;
   std::deque<Chunk> chunks_;
   std::atomic<std::size_t> chunks_left_{0};
   std::atomic<bool> cancelled_{false};
@@ -168,11 +202,29 @@ Status check(const StreamCore& core, const SampleQuestion& question) {
   return {};
 }
 
+// The first records of a question: those that probably fit into an answer, at least one. The host
+// asks for the others again.
+struct AnswerPart {
+  std::vector<std::uint64_t> records;
+  std::uint64_t bytes = 0;  // of their samples and encoded records, estimated
+};
+
+AnswerPart first_part(const StreamCore& core, const std::vector<std::uint64_t>& records) {
+  AnswerPart part;
+  for (const std::uint64_t record : records) {
+    const std::uint64_t bytes = core.decoded_bytes + core.data_set->index().extent(record).bytes;
+    if (!part.records.empty() && part.bytes + bytes > kAnswerBytesMax) break;
+    part.records.push_back(record);
+    part.bytes += bytes;
+  }
+  return part;
+}
+
 }  // namespace
 
 Result<ByteShare> SampleRuns::take(std::uint64_t bytes) {
   ByteShare share(bytes_, bytes);
-  // One question is always answered, however large its samples are.
+  // One question is always answered, however large its sample is.
   const std::uint64_t all = bytes_.load(std::memory_order_relaxed);
   if (all <= bytes_max_ || all == bytes) return share;
   refused_.fetch_add(1, std::memory_order_relaxed);
@@ -186,14 +238,11 @@ Result<std::shared_ptr<SampleRun>> SampleRuns::start(const std::shared_ptr<Strea
                                                      const SampleQuestion& question,
                                                      SampleAnswer answer) {
   ECHOLINE_TRY(check(*core, question));
-  std::uint64_t bytes = 0;
-  for (const std::uint64_t record : question.records) {
-    bytes += core->decoded_bytes + core->data_set->index().extent(record).bytes;
-  }
-  ECHOLINE_ASSIGN(ByteShare share, take(bytes));
-  auto run = std::make_shared<Run>(core, question.records, std::move(answer), std::move(share));
+  const AnswerPart part = first_part(*core, question.records);
+  ECHOLINE_ASSIGN(ByteShare share, take(part.bytes));
+  auto run = std::make_shared<Run>(core, part.records, std::move(answer), std::move(share));
   // An empty question asks whether others would be answered.
-  if (question.records.empty()) {
+  if (part.records.empty()) {
     run->answer_empty();
   } else {
     run->start();
