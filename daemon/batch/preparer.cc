@@ -60,8 +60,8 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
-Result<Preparer::Tried> Preparer::try_steps(WorkerScratch& scratch) const {
-  Tried tried{{}, scratch.sample.bytes()};
+Result<TriedSteps> Preparer::try_steps(WorkerScratch& scratch) const {
+  TriedSteps tried{{}, scratch.sample.bytes()};
   if (chain_->has_shared()) {
     ECHOLINE_ASSIGN(const decode::Sample* const shared,
                     chain_->run_shared(scratch.sample, {}, *scratch.augment_scratch));

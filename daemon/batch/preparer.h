@@ -44,6 +44,15 @@ struct WorkerScratch {
   StepSampler sampler;
 };
 
+// What the steps after `decode` make of `scratch.sample`.
+struct TriedSteps {
+  std::vector<decode::FieldType> row_types;
+  std::uint64_t kept_bytes = 0;  // of the sample that later uses share
+};
+
+// Whom an error concerns.
+enum class Blame : std::uint8_t { kRecord, kUse };
+
 // Compiled once per stream; any thread may prepare with its own WorkerScratch.
 class Preparer {
  public:
@@ -74,20 +83,12 @@ class Preparer {
   // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,
                 WorkerScratch& scratch) const;
-  // What the steps after `decode` make of `scratch.sample`.
-  struct Tried {
-    std::vector<decode::FieldType> row_types;
-    std::uint64_t kept_bytes = 0;  // of the sample that later uses share
-  };
-  Result<Tried> try_steps(WorkerScratch& scratch) const;
+  Result<TriedSteps> try_steps(WorkerScratch& scratch) const;
 
   // Fills `scratch.sample` with the whole decoded sample of an item that has its encoded bytes,
   // from the sample cache if it is there: for another host.
   Status decode_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
-
-  // Whom an error concerns.
-  enum class Blame : std::uint8_t { kRecord, kUse };
 
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the

@@ -54,8 +54,7 @@ Pass::~Pass() { stop(shm::kWriterEnded); }
 
 void Pass::stop(shm::WriterState state) {
   if (stopped_.exchange(true)) return;
-  // First the rows that are being made: users' code ends early, and the pass's thread may wait for
-  // an item that such a row holds. No row begins after that.
+  // First the rows: the pass's thread may wait for an item whose row users' code makes.
   row_maker_->stop();
   thread_.stop();
   // Records still awaited lose their last holder here, and the fetcher drops them.

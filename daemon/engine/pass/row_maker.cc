@@ -76,7 +76,8 @@ RowMaker::RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring>
     : core_(std::move(core)),
       ring_(std::move(ring)),
       account_(std::move(account)),
-      places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)) {}
+      places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)),
+      substitutes_(core_, account_) {}
 
 RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker) {
   // Counted before the flag is read: stop() sets the flag, then waits for the count. Either this
@@ -109,7 +110,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
   Status status;
-  auto blame = batch::Preparer::Blame::kUse;
+  auto blame = batch::Blame::kUse;
   if (first_use) {
     status =
         core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target, blame);
@@ -123,13 +124,15 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   if (!status.ok()) {
     const std::shared_ptr<echo::Item> shared = planned.item;  // as long as it is locked
     bool count = true;
-    if (blame == batch::Preparer::Blame::kUse) {
+    if (blame == batch::Blame::kUse) {
       count = !std::exchange(item.is_counted_bad, true);
-      separate(batch.rows[index], item, first_use);
+      batch.rows[index].item = substitutes_.separate(item, first_use);
+      batch.rows[index].used_again = false;
     }
     const std::uint32_t attempt = item.attempt;
     lock.unlock();
-    return replace_bad_record(*planned.item, attempt, status, count);
+    const bool continues = substitutes_.replace(*planned.item, attempt, status, count);
+    return continues ? Made::kBytesMissing : Made::kStopped;
   }
   const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
   count_time(first_use, spent_ns);
@@ -162,47 +165,6 @@ void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
   auto& rows = first_use ? counters.prepare_first_rows : counters.prepare_again_rows;
   ns.fetch_add(spent_ns, std::memory_order_relaxed);
   rows.fetch_add(1, std::memory_order_relaxed);
-}
-
-void RowMaker::separate(InFlightRow& row, echo::Item& shared, bool first_use) {
-  const auto own = std::make_shared<echo::Item>(account_, shared.epoch, shared.planned_record);
-  {
-    const MutexLock lock(own->mutex);
-    own->record = shared.record;
-    own->attempt = shared.attempt;
-  }
-  if (first_use) {
-    account_->count_used(shared.ahead_bytes());
-    shared.used();
-  }
-  row.item = own;
-  row.used_again = false;
-}
-
-RowMaker::Made RowMaker::replace_bad_record(echo::Item& item, std::uint32_t attempt,
-                                            const Status& verdict, bool count) {
-  Status decision;
-  std::uint64_t substitute = 0;
-  {
-    const MutexLock lock(item.mutex);
-    if (item.attempt != attempt) return Made::kBytesMissing;
-    const MutexLock bad_lock(bad_mutex_);
-    // Counts of older epochs are dropped. Reading ahead spans about two epochs (memory_plan.cc);
-    // only with tiny data sets more of them are prepared at a time.
-    std::erase_if(bad_by_epoch_, [&](const auto& bad) { return bad.first + 1 < item.epoch; });
-    decision = core_->bad_records->judge(item, verdict, bad_by_epoch_[item.epoch], count);
-    substitute = item.record;
-  }
-  // Both without the item's lock: the fetcher may serve the request at once, which locks the item.
-  if (!decision.ok()) {
-    // The first error of a stream counts; the pass is stopped by the passes thread.
-    core_->fail(decision);
-    return Made::kStopped;
-  }
-  std::vector<FetchRequest> requests;
-  requests.push_back({item.shared_from_this(), substitute, {}});
-  core_->fetcher->request(std::move(requests));
-  return Made::kBytesMissing;
 }
 
 // What each row tells its trainer: written with the row, read after the batch was published.

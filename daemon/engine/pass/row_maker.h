@@ -3,15 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 
-#include "base/mutex.h"
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/open/stream_core.h"
 #include "engine/pass/in_flight_batch.h"
 #include "engine/pass/pass_account.h"
+#include "engine/pass/substitutes.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
@@ -43,15 +42,6 @@ class RowMaker {
   // Points ragged fields of a row, whose lengths are known, at their places.
   void place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
                      batch::WorkerScratch& scratch);
-  // A verdict on a record or on one use of it: replaces the item's record and requests the bytes of
-  // its substitute, or ends the stream (semantics.md, Failures). Does nothing if another worker has
-  // replaced attempt `attempt` already. `count`: see BadRecords::judge.
-  Made replace_bad_record(echo::Item& item, std::uint32_t attempt, const Status& verdict,
-                          bool count) ECHOLINE_EXCLUDES(item.mutex, bad_mutex_);
-  // Gives a row, whose use of a shared item was refused, an item of its own; the other uses keep
-  // theirs.
-  void separate(InFlightRow& row, echo::Item& shared, bool first_use)
-      ECHOLINE_REQUIRES(shared.mutex);
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
@@ -64,8 +54,7 @@ class RowMaker {
   const bool places_in_turn_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
-  Mutex bad_mutex_;  // after the items' mutexes, before that of BadRecords
-  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_ ECHOLINE_GUARDED_BY(bad_mutex_);
+  Substitutes substitutes_;
 };
 
 }  // namespace echoline::engine
