@@ -27,7 +27,8 @@ constexpr const char* kGolden = ECHOLINE_SOURCE_DIR "/tests/proto/golden/echolin
 FileDescriptorSet schema_of_today() {
   FileDescriptorSet schema;
   for (const auto* file : {v1::Config::descriptor()->file(), v1::StreamStatus::descriptor()->file(),
-                           v1::Unit_descriptor()->file()})
+                           v1::Unit_descriptor()->file(), v1::Resize::descriptor()->file(),
+                           v1::AudioCrop::descriptor()->file()})
     file->CopyTo(schema.add_file());
   return schema;
 }
