@@ -6,6 +6,7 @@ import os
 import struct
 
 os.environ["GRPC_VERBOSITY"] = "ERROR"
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"  # its handlers abort children that this test starts while it serves
 import support.grpc_python  # first: may start this test again in another Python
 from support.batches import rows_of
 from support.daemon_process import Daemon, stream_yaml

@@ -165,6 +165,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.caches = {{.level = "memory", .hits = 3, .failures = {{"full", 1}}}};
   stats.remote = engine::RemoteStats{.answered = 5, .servers = 2, .reachable = 1};
   stats.served = engine::ServedStats{.samples = 7};
+  stats.user_code = {.steps = 1, .returned = 9, .workers = 2};
   stats.recent.passed_ns = stats.recent.attached_ns = 10'000'000'000;
   stats.recent.samples_fresh = 40;
   stats.recent.wait_ns[0] = 2'500'000'000;

@@ -39,11 +39,14 @@ std::vector<std::string> environment_of(const ProcessCall& call) {
 Status failure(std::string text) { return Status(Code::kUnavailable, std::move(text)); }
 
 Result<std::string> judged(int wait_status, std::string text) {
-  constexpr std::string_view kAdvice = "; run it by hand as the daemon's user to see why";
   if (WIFSIGNALED(wait_status)) return failure("the program " + describe_end(wait_status));
   // Not shown: the output could contain a secret.
-  if (WEXITSTATUS(wait_status) != 0)
-    return failure(fmt::format("the program {}{}", describe_end(wait_status), kAdvice));
+  if (WEXITSTATUS(wait_status) != 0) {
+    return failure(
+        fmt::format("the program ended with exit code {}; run it by hand as the daemon's "
+                    "user to see why",
+                    WEXITSTATUS(wait_status)));
+  }
   return text;
 }
 
