@@ -71,7 +71,9 @@ bool vorbis_headers_are_good(std::span<const std::byte> bytes) {
   if (bytes.size() < 4 || std::memcmp(bytes.data(), "OggS", 4) != 0) return true;
   OggPackets packets(bytes);
   ogg_packet packet;
-  if (!packets.next(packet) || !is_vorbis(packet)) return true;
+  // Without a whole first packet, libsndfile would look into its beginning.
+  if (!packets.next(packet)) return false;
+  if (!is_vorbis(packet)) return true;
   vorbis_info info;
   vorbis_comment comment;
   vorbis_info_init(&info);
