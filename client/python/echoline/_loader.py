@@ -181,7 +181,7 @@ class Loader(native.Loader):
                 if time.monotonic() >= deadline or not self._may_pass(error):
                     raise
                 if self._private is not None:
-                    self._private.has_stopped()
+                    self._private.may_start_again()
                 progress(str(error))
             time.sleep(0.1)
 

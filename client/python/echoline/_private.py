@@ -131,16 +131,28 @@ class PrivateDaemon:
         while runs(self._seen_pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def has_stopped(self) -> bool:
-        """Whether the daemon has stopped in order, as it does when it is idle. Raises Error if it ended in another way."""
+    def may_start_again(self) -> bool:
+        """Whether the daemon has ended in a way after which the next one can be started.
+
+        It stopped in order, as it does when it is idle; or it was killed after it had been ready, and this object did
+        not start it. Raises Error if it ended in another way.
+        """
         if self.is_running():
             return False
         self._await_end()
         # With the lock: another process may be starting the next daemon, with a new log.
         with self._locked():
-            if self.is_running() or any(line.endswith(" main: stopped") for line in self.log_lines()):
+            if (self.is_running() or any(line.endswith(" main: stopped") for line in self.log_lines()) or
+                    (self._process is None and self._was_ready())):
                 return True
             raise self.failure("ended")
+
+    def _was_ready(self) -> bool:
+        try:
+            with open(self.log_path, "rb") as log:
+                return any(b" main: ready: " in line for line in log)
+        except OSError:
+            return False
 
     def failure(self, what: str) -> Error:
         """An error with the end of the log."""
@@ -244,13 +256,13 @@ class PrivateDaemon:
                 os.rmdir(folder)
 
     def await_ready(self, deadline: float, progress: Callable[[str], None]) -> bool:
-        """Waits until trainers can attach. False: the daemon has stopped in order.
+        """Waits until trainers can attach. False: the daemon has ended and may be started again.
 
-        Raises Error if it ended in another way, TimeoutError at the deadline.
+        Raises Error if it ended in a way that forbids it, TimeoutError at the deadline.
         """
         pause = 0.01
         while not self.is_ready():
-            if self.has_stopped():
+            if self.may_start_again():
                 return False
             self._seen_pid = self._seen_pid or self.pid()
             lines = self.log_lines()
