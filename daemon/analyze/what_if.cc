@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyze/remedies.h"
+#include "base/ascii.h"
 #include "config/values.h"
 
 namespace echoline::analyze {
@@ -90,11 +91,6 @@ Status set_one(std::string_view key, std::string_view value, const Measures& mea
   if (key == "trainers.rate") return set_scale(key, value, setting.trainer_scale);
   return {Code::kInvalidArgument,
           fmt::format("--what-if: '{}' is unknown; there are: {}", key, kKeys)};
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
 }  // namespace

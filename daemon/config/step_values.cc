@@ -8,6 +8,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/field_name.h"
 #include "base/scheme.h"
 #include "config/maps.h"
 #include "config/names.h"
@@ -15,9 +16,6 @@
 
 namespace echoline::config {
 namespace {
-
-// One less than the ring's field names, which end with a zero.
-constexpr std::size_t kFieldNameMax = 63;
 
 Status check_url(const v1::Read& read, const std::string& url, const SourceLocations& locations) {
   if (!scheme_of(url)) {
@@ -82,16 +80,6 @@ bool is_host_and_port(std::string_view text) {
   return error == std::errc() && rest == end && port > 0;
 }
 
-// Also a name in Python and in C.
-bool is_name(std::string_view name) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  return !name.empty() && name.size() <= kFieldNameMax &&
-         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), fits);
-}
-
 // Channels of an image field, decoded or raw uint8 [height, width, 1 or 3]; 0 for other fields.
 int image_channels(const v1::DecodeField& field) {
   if (field.as() == "rgb") return 3;
@@ -129,7 +117,7 @@ Status check_annotations(const v1::DecodeField& field, const SourceLocations& lo
 
 Status check_field(const std::string& name, const v1::DecodeField& field,
                    const SourceLocations& locations) {
-  if (!is_name(name)) {
+  if (!is_field_name(name)) {
     return key_error(locations.where(field, 0), name,
                      "is no name; allowed: letters, digits and '_', no digit first, at most 63");
   }

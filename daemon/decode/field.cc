@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint64_t kTensorBytesMax = std::uint64_t{2} << 30;
 constexpr std::size_t kQuotedBytesMax = 32;
-constexpr std::string_view kBlank = " \t\r\n";
 
 }  // namespace
 
@@ -31,12 +30,6 @@ Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype) {
     shape.sizes[shape.rank++] = size;
   }
   return shape;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
 // The bytes come from users' data: unprintable ones must not reach a terminal.

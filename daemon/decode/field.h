@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "base/status.h"
 #include "decode/annotations.h"
@@ -69,9 +68,6 @@ FieldResult make_flag_field(const v1::DecodeField& entry);
 
 // The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);
-
-// Without spaces, tabs and line ends at both ends.
-std::string_view trimmed(std::string_view text);
 
 // Bytes as quoted text for an error message: at most 32 bytes, unprintable ones as \x...
 std::string quoted(std::span<const std::byte> bytes);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/ascii.h"
 #include "decode/field.h"
 #include "echoline/v1/config.pb.h"
 

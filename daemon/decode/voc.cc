@@ -6,6 +6,7 @@
 #include <climits>
 #include <memory>
 
+#include "base/ascii.h"
 #include "decode/annotations.h"
 #include "decode/field.h"
 

@@ -7,12 +7,6 @@
 namespace echoline::source {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
 // "profile dev" of "[ profile  dev ]".
 std::string section_name(std::string_view line) {
   std::string name;

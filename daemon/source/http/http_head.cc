@@ -12,12 +12,6 @@ namespace {
 // A server that never ends its head must not fill the memory.
 constexpr std::size_t kBytesMax = 64 << 10;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 std::string_view HttpResponse::header(std::string_view lower_case_name) const {
