@@ -1,5 +1,5 @@
-// Sets gRPC's own limits: it closes a connection that does not finish its handshake, answers no
-// ping, or is idle, and it bounds calls per connection, threads, and memory.
+// Beyond the limits of every server: idle connections are closed, and all calls together have
+// bounded threads and memory.
 #include "serve/control/control.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -18,6 +18,7 @@
 #include "serve/control/control_roles.h"
 #include "serve/control/control_service.h"
 #include "serve/control/peer_acceptors.h"
+#include "serve/control/server_limits.h"
 
 namespace echoline::serve {
 namespace {
@@ -29,10 +30,6 @@ constexpr mode_t kOthersMode = 0666;
 constexpr auto kShutdownPatience = std::chrono::seconds(1);
 // A configuration is at most 1 MiB (KeptStreams, config/load).
 constexpr int kMessageBytesMax = 2 << 20;
-constexpr int kMetadataBytesMax = 16 << 10;
-constexpr int kHandshakeMs = 5'000;
-constexpr int kPingAfterMs = 30'000;
-constexpr int kPingPatienceMs = 10'000;
 constexpr int kClientPingMinMs = 10'000;
 // A connection without calls is closed after ten minutes.
 constexpr int kIdleMs = 600'000;
@@ -44,20 +41,13 @@ constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
 constexpr const char* kService = "echoline.v1.Control";
 
 void set_bounds(grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+  set_limits(builder, {.message_bytes = kMessageBytesMax,
+                       .calls_of_connection = kCallsOfConnectionMax,
+                       .client_ping_ms = kClientPingMinMs});
   builder.SetResourceQuota(
       // gRPC refuses calls beyond the quota instead of allocating more.
       grpc::ResourceQuota("control").Resize(kMemoryMax).SetMaxThreads(kThreadsMax));
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
-  // Also without a call: a dead client is found, and its place becomes free.
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kClientPingMinMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
 }
 
 // Owns the gate, gRPC's server, the acceptors between them, and the TLS files. The gate's thread

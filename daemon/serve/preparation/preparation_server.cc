@@ -1,5 +1,4 @@
-// Sets gRPC's own limits, as the control service does; connections come from a gate that counts
-// them.
+// Connections come from a gate that counts them.
 #include "serve/preparation/preparation_server.h"
 
 #include <grpcpp/grpcpp.h>
@@ -16,6 +15,7 @@
 #include "serve/control/control_credentials.h"
 #include "serve/control/control_gate.h"
 #include "serve/control/control_roles.h"
+#include "serve/control/server_limits.h"
 #include "serve/control/tls_files.h"
 #include "serve/preparation/prepare_call.h"
 
@@ -25,10 +25,6 @@ namespace {
 constexpr auto kShutdownPatience = std::chrono::milliseconds(200);
 // 4,096 records of ten bytes each, and names.
 constexpr int kRequestBytesMax = 64 << 10;
-constexpr int kMetadataBytesMax = 16 << 10;
-constexpr int kHandshakeMs = 5'000;
-constexpr int kPingAfterMs = 30'000;
-constexpr int kPingPatienceMs = 10'000;
 // Hosts notice a server that has stopped by pings.
 constexpr int kClientPingMinMs = 100;
 constexpr int kCallsOfConnectionMax = 300;
@@ -36,18 +32,6 @@ constexpr std::size_t kConnectionsMax = 4096;
 constexpr std::size_t kPerPeerMax = 64;
 constexpr std::uint64_t kDenialLogNs = 1'000'000'000;
 constexpr std::string_view kHealth = "/grpc.health.v1.Health/";
-
-void set_bounds(grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(kRequestBytesMax);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kClientPingMinMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsOfConnectionMax);
-}
 
 using RawService =
     v1::SamplePreparation::WithRawCallbackMethod_Prepare<v1::SamplePreparation::Service>;
@@ -122,7 +106,9 @@ class GrpcPreparationServer final : public PreparationServer {
   Status start_grpc() {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
-    set_bounds(builder);
+    set_limits(builder, {.message_bytes = kRequestBytesMax,
+                         .calls_of_connection = kCallsOfConnectionMax,
+                         .client_ping_ms = kClientPingMinMs});
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {

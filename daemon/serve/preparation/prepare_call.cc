@@ -10,13 +10,11 @@
 
 #include "base/mutex.h"
 #include "echoline/v1/preparation.pb.h"
+#include "prepare/frame.h"
 #include "serve/control/control_service.h"
 
 namespace echoline::serve {
 namespace {
-
-// Field 1, length-delimited (PrepareResponse.frames).
-constexpr std::uint8_t kFramesTag = 1 << 3 | 2;
 
 // The slice owns the bytes: gRPC sends them without a copy.
 grpc::Slice to_slice(Buffer bytes) {
@@ -27,7 +25,7 @@ grpc::Slice to_slice(Buffer bytes) {
 }
 
 grpc::Slice head_of_frame(std::size_t bytes) {
-  std::uint8_t head[12] = {kFramesTag};
+  std::uint8_t head[12] = {prepare::kFramesTag};
   std::size_t count = 1;
   for (; bytes >= 0x80; bytes >>= 7U) head[count++] = static_cast<std::uint8_t>(bytes | 0x80U);
   head[count++] = static_cast<std::uint8_t>(bytes);
@@ -54,7 +52,7 @@ Result<engine::SampleQuestion> parse(const grpc::ByteBuffer& request) {
       parsed.stream(), parsed.fingerprint(), {parsed.records().begin(), parsed.records().end()}};
 }
 
-// What a call, its run and gRPC share: whoever is first ends the call, once.
+// What a call, its run and gRPC share. The first of them ends the call; the others then do nothing.
 class Ending {
  public:
   Ending(grpc::ServerUnaryReactor& reactor, grpc::ByteBuffer& response,
