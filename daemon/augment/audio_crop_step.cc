@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "augment/audio_draws.h"
 #include "augment/float_step.h"
@@ -32,10 +31,7 @@ class AudioCropStep final : public FloatStep {
     const std::size_t begin = start(work.key, work.values.size() - kept);
     std::ranges::copy(work.values.subspan(begin, kept), to.begin());
     std::ranges::fill(to.subspan(kept), 0.0F);
-    if (lengths_) {
-      const auto number = static_cast<std::int64_t>(kept);
-      std::memcpy(make_room(out.tensors.back(), shm::kInt64, {}), &number, sizeof number);
-    }
+    if (lengths_) write_length(out.tensors.back(), kept);
     return {};
   }
 
@@ -74,13 +70,9 @@ Result<std::unique_ptr<SampleStep>> make_audio_crop(const v1::Step& step, std::u
   outputs[field].ragged = false;
   outputs[field].fixed = true;
   outputs[field].shape = {{static_cast<std::uint32_t>(length)}, 1};
-  const bool lengths = !settings.lengths().empty();
-  if (lengths) {
-    ECHOLINE_TRY(add_field(
-        outputs, {.name = settings.lengths(), .dtype = shm::kInt64, .fixed = true, .shape = {}}));
-  }
+  ECHOLINE_TRY(add_lengths(outputs, settings.lengths()));
   return std::unique_ptr<SampleStep>(
-      new AudioCropStep(std::move(outputs), field, position, lengths, number));
+      new AudioCropStep(std::move(outputs), field, position, !settings.lengths().empty(), number));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::uint32_t audio_crop_start(const UseKey& key, std::uint8_t step, std::uint32
 
 std::optional<double> decibel_draw(SampleRandom& random, const Range& range, double probability) {
   if (random.uniform_double() >= probability) return std::nullopt;
-  return range[0] + random.uniform_double() * (range[1] - range[0]);
+  return uniform_in(random, range[0], range[1]);
 }
 
 void normal_draws(SampleRandom& random, std::span<float> noise) {

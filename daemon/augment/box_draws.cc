@@ -12,10 +12,6 @@ namespace {
 // torchvision draws overlaps without end.
 constexpr int kOverlapsMax = 50;
 
-double uniform_between(SampleRandom& random, const Range& range) {
-  return range[0] + (range[1] - range[0]) * random.uniform_double();
-}
-
 double overlap_of(const Box& crop, std::span<const float, 4> box) {
   const double width = crop.width;
   const double height = crop.height;
@@ -44,8 +40,8 @@ std::optional<Box> try_iou_crop(SampleRandom& random, std::uint32_t height, std:
     return static_cast<std::uint32_t>(side * share);
   };
   Box crop;
-  crop.width = share_of(width, uniform_between(random, settings.scale));
-  crop.height = share_of(height, uniform_between(random, settings.scale));
+  crop.width = share_of(width, uniform_in(random, settings.scale[0], settings.scale[1]));
+  crop.height = share_of(height, uniform_in(random, settings.scale[0], settings.scale[1]));
   if (crop.width == 0 || crop.height == 0) return std::nullopt;
   const double ratio = static_cast<double>(crop.width) / crop.height;
   if (ratio < settings.ratio[0] || ratio > settings.ratio[1]) return std::nullopt;
@@ -91,7 +87,7 @@ DistortDraw photometric_distort_draw(const UseKey& key, std::uint8_t step,
   // All factors are drawn, also those that are not used: their places never depend on others.
   for (std::size_t i = 0; i < changes.size(); ++i) {
     changes[i] = random.uniform_double() < ranges.probability;
-    draw.factors[i] = uniform_between(random, ranges.ranges[i]);
+    draw.factors[i] = uniform_in(random, ranges.ranges[i][0], ranges.ranges[i][1]);
   }
   const bool contrast_first = random.uniform_double() < 0.5;
   std::vector<Jitter> order = {Jitter::kBrightness, Jitter::kContrast, Jitter::kSaturation,

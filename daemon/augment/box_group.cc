@@ -32,9 +32,16 @@ Status check_removable(const std::vector<decode::FieldType>& fields, std::size_t
     const bool follows = i == boxes || fields[i].of == fields[boxes].name;
     if (!follows || fields[i].ragged) continue;
     return {Code::kInvalidArgument,
-            fmt::format("removes boxes of {}, but {} has one length since pad; put pad after this "
-                        "step",
+            fmt::format("can remove boxes of {}, but {} has one length since pad; put pad after "
+                        "this step",
                         fields[boxes].name, fields[i].name)};
+  }
+  return {};
+}
+
+Status check_followers(const std::vector<decode::FieldType>& fields, const std::string& image) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].of == image) ECHOLINE_TRY(check_removable(fields, i));
   }
   return {};
 }

@@ -26,6 +26,8 @@ std::vector<BoxGroup> groups_of_image(const std::vector<decode::FieldType>& fiel
 // kInvalidArgument: the boxes `boxes`, or a field that belongs to them, have one length since pad.
 // Such a field can lose no element, so boxes and labels would no longer fit together.
 Status check_removable(const std::vector<decode::FieldType>& fields, std::size_t boxes);
+// The same for all boxes of an image whose pixels a step moves.
+Status check_followers(const std::vector<decode::FieldType>& fields, const std::string& image);
 
 // A copy of a sample's boxes that a step may change.
 class ChangedBoxes {

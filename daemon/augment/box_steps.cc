@@ -30,8 +30,7 @@ class BoxStep : public SampleStep {
              decode::Sample& out) const override {
     ChangedBoxes& boxes = static_cast<BoxScratch*>(scratch)->boxes;
     ECHOLINE_TRY(boxes.start(in, group_));
-    out.tensors.resize(in.tensors.size());
-    for (std::size_t i = 0; i < in.tensors.size(); ++i) borrow(in.tensors[i], out.tensors[i]);
+    borrow_all(in, out, in.tensors.size());
     change(in, key, boxes, out);
     boxes.write(in, group_, out.tensors);
     return {};
@@ -157,9 +156,7 @@ Result<std::unique_ptr<SampleStep>> make_random_iou_crop(
     return refused(fmt::format("field {} has {} fields of boxes; one is needed, with `of: {}`",
                                settings.field(), groups.size(), settings.field()));
   }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].of == settings.field()) ECHOLINE_TRY(check_removable(inputs, i));
-  }
+  ECHOLINE_TRY(check_followers(inputs, settings.field()));
   ECHOLINE_ASSIGN(IouCropSettings crop, settings_of(settings));
   return std::unique_ptr<SampleStep>(
       new RandomIouCropStep(inputs, groups[0], image, std::move(crop), number));

@@ -3,33 +3,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "augment/box_group.h"
+#include "augment/sample_fields.h"
 #include "augment/transforms.h"
 #include "base/check.h"
 
 namespace echoline::augment {
 namespace {
 
-std::string names_of(const std::vector<FieldProgram>& fields) {
-  std::string names;
-  for (const FieldProgram& field : fields) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", field.input.name);
-  }
-  return names;
+// What the programs start from.
+std::vector<decode::FieldType> inputs_of(const std::vector<FieldProgram>& programs) {
+  std::vector<decode::FieldType> inputs;
+  for (const FieldProgram& program : programs) inputs.push_back(program.input);
+  return inputs;
 }
 
 // The program of the image field `name`, which must still be an image.
-Result<FieldProgram*> image_field(std::vector<FieldProgram>& fields, const std::string& name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldProgram& field) {
-    return field.input.name == name;
-  });
-  if (found == fields.end()) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("field \"{}\" is not decoded; decoded are: {}", name, names_of(fields)));
-  }
+Result<FieldProgram*> image_field(std::vector<FieldProgram>& programs, const std::string& name) {
+  ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs_of(programs), name));
+  FieldProgram* const found = &programs[field];
   if (!found->input.image) {
     return Status(
         Code::kInvalidArgument,
@@ -42,7 +36,7 @@ Result<FieldProgram*> image_field(std::vector<FieldProgram>& fields, const std::
                   fmt::format("field {} is {} since normalize, which has to be its last step", name,
                               shm::dtype_name(found->normalizer->dtype())));
   }
-  return &*found;
+  return found;
 }
 
 // Whether a step has a number. Random draws depend on this number, so the steps that only move data
@@ -80,23 +74,6 @@ std::string field_name_of(const v1::Step& step) {
   return settings.GetReflection()->GetString(settings, key);
 }
 
-// Boxes that were made an array of one length can lose none any more.
-Status check_followers(const FieldProgram& image, const std::vector<FieldProgram>& programs) {
-  if (!image.moves_points()) return {};
-  for (const FieldProgram& boxes : programs) {
-    if (boxes.input.of != image.input.name) continue;
-    for (const FieldProgram& field : programs) {
-      const bool follows = &field == &boxes || field.input.of == boxes.input.name;
-      if (!follows || field.input.ragged) continue;
-      return {Code::kInvalidArgument,
-              fmt::format("moves pixels of {}, whose boxes {} cannot follow: {} has one length "
-                          "since pad; put pad after this step",
-                          image.input.name, boxes.input.name, field.input.name)};
-    }
-  }
-  return {};
-}
-
 Status add_to_program(const Transform& transform, const v1::Step& step, std::uint8_t number,
                       const std::string& context, std::vector<FieldProgram>& programs) {
   const std::string name = field_name_of(step);
@@ -108,7 +85,7 @@ Status add_to_program(const Transform& transform, const v1::Step& step, std::uin
     program->instructions[i].step = fmt::format("{} {}", step_name(step), name);
   }
   if (program->normalizer) program->normalize_step = "normalize " + name;
-  return check_followers(*program, programs);
+  return program->moves_points() ? check_followers(inputs_of(programs), name) : Status();
 }
 
 // Collects image operations in one program per field, until a step on whole samples or an echo

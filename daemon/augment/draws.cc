@@ -10,10 +10,6 @@ namespace {
 
 constexpr int kTriesMax = 10;
 
-double uniform_in(SampleRandom& random, double least, double greatest) {
-  return least + (greatest - least) * random.uniform_double();
-}
-
 // Rounded half to even, as Python's round() does; at least 1.
 std::uint32_t rounded(double value) {
   return static_cast<std::uint32_t>(std::max(1.0, std::nearbyint(value)));

@@ -19,6 +19,11 @@ using Box = decode::Region;
 // The smallest and the largest value.
 using Range = std::array<double, 2>;
 
+// Uniform in [least, greatest).
+inline double uniform_in(SampleRandom& random, double least, double greatest) {
+  return least + (greatest - least) * random.uniform_double();
+}
+
 // torchvision's RandomResizedCrop: at most ten tries of (area, ratio; then top, left), else a
 // centre crop.
 Box random_resized_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height,

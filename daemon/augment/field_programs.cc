@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "augment/sample_fields.h"
 #include "base/check.h"
 #include "base/step_times.h"
 
@@ -154,14 +155,12 @@ Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, S
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const decode::Tensor& from = tensor_of(i, in, scratch);
     decode::Tensor& to = out.tensors[i];
-    ECHOLINE_ASSIGN(to.shape, shape_after(i, from));
-    to.dtype = outputs_[i].dtype;
     if (!programs_[i].changes_pixels()) {
-      to.borrowed = from.content();
+      to.borrow(from);
       continue;
     }
-    to.borrowed.reset();
-    to.bytes.resize(to.shape.elements() * shm::dtype_bytes(to.dtype));
+    ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(i, from));
+    make_room(to, outputs_[i].dtype, shape);
     run_program(i, from, key, scratch, to.bytes.span());
   }
   return {};

@@ -31,10 +31,7 @@ Result<std::size_t> find_spectrogram(const std::vector<decode::FieldType>& field
 
 Status FloatStep::run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
                       decode::Sample& out) const {
-  out.tensors.resize(outputs_.size());
-  for (std::size_t i = 0; i < in.tensors.size(); ++i) {
-    if (i != field_) borrow(in.tensors[i], out.tensors[i]);
-  }
+  borrow_all(in, out, outputs_.size());
   const decode::Tensor& from = in.tensors[field_];
   const std::span<const std::byte> bytes = from.content();
   const std::byte* data = bytes.data();

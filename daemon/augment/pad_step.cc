@@ -86,14 +86,10 @@ class PadStep final : public SampleStep {
                           "first ones",
                           settings_.field(), present, length_)};
     }
-    out.tensors.resize(outputs_.size());
-    for (std::size_t i = 0; i < in.tensors.size(); ++i) borrow(in.tensors[i], out.tensors[i]);
+    borrow_all(in, out, outputs_.size());
     const std::uint64_t kept = std::min(present, length_);
     pad(from, kept, out.tensors[field_]);
-    if (!settings_.lengths().empty()) {
-      const auto number = static_cast<std::int64_t>(kept);
-      std::memcpy(make_room(out.tensors.back(), shm::kInt64, {}), &number, sizeof number);
-    }
+    if (!settings_.lengths().empty()) write_length(out.tensors.back(), kept);
     return {};
   }
 
@@ -130,10 +126,7 @@ Result<std::unique_ptr<SampleStep>> make_pad(const v1::Step& step, std::uint8_t,
   outputs[field].ragged = false;
   outputs[field].fixed = true;
   outputs[field].shape.sizes[0] = static_cast<std::uint32_t>(settings.length());
-  if (!settings.lengths().empty()) {
-    ECHOLINE_TRY(add_field(
-        outputs, {.name = settings.lengths(), .dtype = shm::kInt64, .fixed = true, .shape = {}}));
-  }
+  ECHOLINE_TRY(add_lengths(outputs, settings.lengths()));
   return std::unique_ptr<SampleStep>(new PadStep(std::move(outputs), field, settings, value));
 }
 

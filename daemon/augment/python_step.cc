@@ -38,8 +38,7 @@ class PythonStep final : public SampleStep {
   Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
              decode::Sample& out) const override {
     Lists& lists = *static_cast<Lists*>(scratch);
-    out.tensors.resize(outputs_.size());
-    for (std::size_t i = 0; i < in.tensors.size(); ++i) borrow(in.tensors[i], out.tensors[i]);
+    borrow_all(in, out, outputs_.size());
     lists.arguments.clear();
     for (const std::size_t field : arguments_) lists.arguments.push_back(&in.tensors[field]);
     lists.results.clear();

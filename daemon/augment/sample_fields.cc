@@ -3,26 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <cstring>
 #include <utility>
 
+#include "base/field_name.h"
+
 namespace echoline::augment {
-namespace {
-
-constexpr std::size_t kNameMax = 63;  // as in the decode step
-
-// Also a name in Python and in C.
-bool is_name(const std::string& name) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  return !name.empty() && name.size() <= kNameMax &&
-         std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-         std::all_of(name.begin(), name.end(), fits);
-}
-
-}  // namespace
-
 Result<std::size_t> find_field(const std::vector<decode::FieldType>& fields,
                                const std::string& name) {
   const auto found = std::ranges::find(fields, name, &decode::FieldType::name);
@@ -36,11 +22,11 @@ Result<std::size_t> find_field(const std::vector<decode::FieldType>& fields,
 }
 
 Status add_field(std::vector<decode::FieldType>& fields, decode::FieldType field) {
-  if (!is_name(field.name)) {
+  if (!is_field_name(field.name)) {
     return {Code::kInvalidArgument,
             fmt::format("\"{}\" is no field name; allowed: letters, digits and '_', no digit "
                         "first, at most {}",
-                        field.name, kNameMax)};
+                        field.name, kFieldNameMax)};
   }
   if (find_field(fields, field.name).ok()) {
     return {Code::kInvalidArgument,
@@ -50,10 +36,19 @@ Status add_field(std::vector<decode::FieldType>& fields, decode::FieldType field
   return {};
 }
 
-void borrow(const decode::Tensor& from, decode::Tensor& to) {
-  to.dtype = from.dtype;
-  to.shape = from.shape;
-  to.borrowed = from.content();
+Status add_lengths(std::vector<decode::FieldType>& fields, const std::string& name) {
+  if (name.empty()) return {};
+  return add_field(fields, {.name = name, .dtype = shm::kInt64, .fixed = true, .shape = {}});
+}
+
+void borrow_all(const decode::Sample& from, decode::Sample& to, std::size_t fields) {
+  to.tensors.resize(fields);
+  for (std::size_t i = 0; i < from.tensors.size(); ++i) to.tensors[i].borrow(from.tensors[i]);
+}
+
+void write_length(decode::Tensor& tensor, std::uint64_t length) {
+  const auto number = static_cast<std::int64_t>(length);
+  std::memcpy(make_room(tensor, shm::kInt64, {}), &number, sizeof number);
 }
 
 std::byte* make_room(decode::Tensor& tensor, shm::DType dtype, const decode::Shape& shape) {

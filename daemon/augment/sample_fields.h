@@ -16,8 +16,13 @@ Result<std::size_t> find_field(const std::vector<decode::FieldType>& fields,
 // Appends a field; kInvalidArgument if the name is no name or is taken.
 Status add_field(std::vector<decode::FieldType>& fields, decode::FieldType field);
 
-// Makes `to` a view of `from`, which must outlive it.
-void borrow(const decode::Tensor& from, decode::Tensor& to);
+// Appends an int64 field for lengths; an empty name: none.
+Status add_lengths(std::vector<decode::FieldType>& fields, const std::string& name);
+
+// Gives `to` as many tensors as `fields`; the first ones borrow those of `from`.
+void borrow_all(const decode::Sample& from, decode::Sample& to, std::size_t fields);
+// Writes an element of a field of add_lengths.
+void write_length(decode::Tensor& tensor, std::uint64_t length);
 // Gives `tensor` room of its own for this shape. The bytes have any value.
 std::byte* make_room(decode::Tensor& tensor, shm::DType dtype, const decode::Shape& shape);
 

@@ -56,6 +56,9 @@ struct FieldType {
   }
 };
 
+// Whether a sample's array of this field can have the shape.
+bool fits(const FieldType& type, const Shape& shape);
+
 // One array of one sample, row-major.
 struct Tensor {
   shm::DType dtype = shm::kUint8;
@@ -70,6 +73,14 @@ struct Tensor {
   std::optional<std::span<const std::byte>> borrowed = std::nullopt;
 
   std::span<const std::byte> content() const { return borrowed ? *borrowed : bytes.span(); }
+  // Makes this a view of a whole tensor, which must outlive it.
+  void borrow(const Tensor& from) {
+    dtype = from.dtype;
+    shape = from.shape;
+    part.reset();
+    reduction = {};
+    borrowed = from.content();
+  }
 };
 
 // The tensors of one sample, in the order of the stream's fields. Its buffers are reused from

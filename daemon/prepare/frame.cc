@@ -63,21 +63,6 @@ Buffer take_bytes(decode::Tensor& tensor) {
   return copy;
 }
 
-// Whether a decoder of this field can have made the shape.
-bool fits(const decode::FieldType& type, const decode::Shape& shape) {
-  if (type.fixed) return shape == type.shape;
-  if (type.ragged) {
-    // The first size is the largest length.
-    return shape.rank == type.shape.rank && shape.sizes[0] <= type.shape.sizes[0] &&
-           std::equal(shape.sizes.begin() + 1, shape.sizes.end(), type.shape.sizes.begin() + 1);
-  }
-  if (type.image) {
-    return shape.rank == 3 && shape.sizes[0] > 0 && shape.sizes[1] > 0 &&
-           shape.sizes[2] == type.shape.sizes[2];
-  }
-  return true;
-}
-
 // The product of the sizes, or nothing where no sample can be so large.
 std::uint64_t checked_bytes(const decode::Shape& shape, std::uint32_t dtype) {
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 32;
@@ -103,7 +88,7 @@ Status open_field(const decode::FieldType& type, const FieldHeader& header,
     }
     tensor.shape.sizes[i] = header.sizes[i];
   }
-  if (!fits(type, tensor.shape)) {
+  if (!decode::fits(type, tensor.shape)) {
     return malformed(fmt::format("has an impossible shape for field {}", type.name));
   }
   if (checked_bytes(tensor.shape, header.dtype) != header.bytes || header.bytes > rest.size()) {

@@ -19,6 +19,10 @@ inline constexpr std::uint32_t kSampleVersion = 1;
 // A message of a bad record is cut to this.
 inline constexpr std::size_t kReasonBytesMax = 512;
 
+// Before each frame of an answer: field 1, length-delimited (PrepareResponse.frames). Answers are
+// written and read without protobuf, which would copy the frames.
+inline constexpr std::uint8_t kFramesTag = 1 << 3 | 2;
+
 // Which sample a frame must have.
 struct SampleKey {
   std::uint64_t record = 0;

@@ -149,22 +149,7 @@ Status check_type(std::uint32_t dtype, const decode::Shape& shape, const decode:
     return wrong(fmt::format("field {} has the type {}; the step declares {}", type.name,
                              shm::dtype_name(dtype), shm::dtype_name(type.dtype)));
   }
-  bool fits = true;
-  if (type.ragged) {
-    decode::Shape largest = shape;
-    largest.sizes[0] = type.shape.sizes[0];
-    fits = shape.rank == type.shape.rank && largest == type.shape &&
-           shape.sizes[0] <= type.shape.sizes[0];
-  } else if (type.fixed) {
-    fits = shape == type.shape;
-  } else if (!type.image) {
-    // As of a picture after normalize: its sizes are known only in a sample.
-    fits = shape.rank == type.shape.rank;
-  } else {
-    // A picture of any size.
-    fits = shape.rank == 3 && shape.elements() > 0 && shape.sizes[2] == type.shape.sizes[2];
-  }
-  if (fits) return {};
+  if (decode::fits(type, shape)) return {};
   return wrong(fmt::format("field {} has the shape [{}], which the step does not declare",
                            type.name, fmt::join(shape.span(), ", ")));
 }

@@ -232,7 +232,8 @@ bool Worker::read_text() {
 
 Outcome Worker::died() {
   // Its last words, as far as they matter: its children may go on writing.
-  for (std::size_t i = 0; i < kWrittenBytesMax / kTextBytes && read_text();) ++i;
+  for (std::size_t left = kWrittenBytesMax / kTextBytes; left > 0 && read_text(); --left) {
+  }
   int status = 0;
   // Its end closes the socket a moment before it can be waited for.
   constexpr int kEndPollMs = 200;

@@ -32,13 +32,6 @@ std::vector<std::size_t> same_inputs(const Function& function) {
   return same;
 }
 
-// Fills `result` with the same bytes as `argument`, which lives longer.
-void borrow_argument(const decode::Tensor& argument, decode::Tensor& result) {
-  result.dtype = argument.dtype;
-  result.shape = argument.shape;
-  result.borrowed = argument.content();
-}
-
 }  // namespace
 
 Workers::Workers(Function function)
@@ -200,17 +193,17 @@ Status Workers::take_results(const Reply& reply, std::span<const std::byte> area
     const ArrayPlace& place = reply.arrays[i];
     const decode::FieldType& type = function_.outputs[i];
     decode::Tensor& result = *results[i];
-    result.part.reset();
-    result.reduction = {};
     if (place.dtype == 0) {
       if (same_input_[i] == arguments.size())
         return Status(Code::kInvalidArgument, "a field that was no argument");
       const decode::Tensor& argument = *arguments[same_input_[i]];
       ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
-      borrow_argument(argument, result);
+      result.borrow(argument);
       continue;
     }
     ECHOLINE_TRY(check_array(place, type, area.size()));
+    result.part.reset();
+    result.reduction = {};
     result.borrowed.reset();
     result.dtype = type.dtype;
     result.shape = place.shape;

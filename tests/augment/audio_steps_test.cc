@@ -1,7 +1,6 @@
 // The steps on audio and spectrograms: settings, shapes, draws, padding, other fields, no
 // allocations. The values of log_mel are compared in tests/audio.
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +10,8 @@
 
 #include "augment/audio_draws.h"
 #include "augment/chain.h"
+#include "augment/steps.h"
 #include "decode/allocations.h"
-#include "echoline/v1/config.pb.h"
 
 namespace echoline::augment {
 namespace {
@@ -47,14 +46,6 @@ Sample sample_of(std::uint32_t samples) {
   const std::int64_t label = 7;
   std::memcpy(sample.tensors[1].bytes.data(), &label, sizeof label);
   return sample;
-}
-
-v1::Stream stream_of(const std::vector<std::string>& steps) {
-  std::string text;
-  for (const std::string& step : steps) text += "pipeline { " + step + " }\n";
-  v1::Stream stream;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &stream)) ADD_FAILURE() << text;
-  return stream;
 }
 
 // A chain, and the row that it makes.

@@ -1,13 +1,12 @@
 // Boxes in a chain: what is refused, and records whose boxes and labels do not fit together.
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "augment/chain.h"
 #include "augment/draws.h"
-#include "echoline/v1/config.pb.h"
+#include "augment/steps.h"
 
 namespace echoline::augment {
 namespace {
@@ -33,11 +32,7 @@ std::vector<FieldType> types() {
 }
 
 Result<std::unique_ptr<Chain>> compiled(const std::vector<std::string>& steps) {
-  std::string text;
-  for (const std::string& step : steps) text += "pipeline { " + step + " }\n";
-  v1::Stream stream;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &stream)) ADD_FAILURE() << text;
-  return Chain::compile(stream, types());
+  return Chain::compile(stream_of(steps), types());
 }
 
 template <typename T>
@@ -113,13 +108,13 @@ TEST(Boxes, AnotherNumberOfLabelsIsABadRecord) {
 TEST(Boxes, StepsThatDoNotFitAreRefused) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"pad { field: 'boxes' length: 9 }", kFlip},
-       "moves pixels of image, whose boxes boxes cannot follow: boxes has one length since pad"},
+       "can remove boxes of boxes, but boxes has one length since pad"},
       {{"pad { field: 'labels' length: 9 }", kFlip}, "labels has one length since pad"},
       {{"pad { field: 'boxes' length: 9 }", kIouCrop}, "field image has 0 fields of boxes"},
       {{"pad { field: 'labels' length: 9 }", kIouCrop},
-       "removes boxes of boxes, but labels has one length since pad"},
+       "can remove boxes of boxes, but labels has one length since pad"},
       {{"pad { field: 'labels' length: 9 }", "sanitize_boxes { field: 'boxes' }"},
-       "removes boxes of boxes, but labels has one length since pad"},
+       "can remove boxes of boxes, but labels has one length since pad"},
       {{"sanitize_boxes { field: 'labels' }"}, "field labels has no boxes"},
       {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] }", kIouCrop},
        "field image is no image here"},

@@ -2,15 +2,14 @@
 #include "augment/chain.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "augment/draws.h"
 #include "augment/row_shapes.h"
+#include "augment/steps.h"
 #include "decode/allocations.h"
-#include "echoline/v1/config.pb.h"
 
 namespace echoline::augment {
 namespace {
@@ -25,14 +24,6 @@ constexpr char kCrop[] = "random_resized_crop { field: 'image' size: [24, 32] }"
 constexpr char kFlip[] = "horizontal_flip { field: 'image' probability: 0.5 }";
 constexpr char kNormalize[] =
     "normalize { field: 'image' mean: [0.5, 0.5, 0.5] std: [0.2, 0.2, 0.2] }";
-
-v1::Stream stream_of(const std::vector<std::string>& steps) {
-  std::string text;
-  for (const std::string& step : steps) text += "pipeline { " + step + " }\n";
-  v1::Stream stream;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &stream)) ADD_FAILURE() << text;
-  return stream;
-}
 
 FieldType image_type() {
   FieldType type;
@@ -200,7 +191,7 @@ TEST(Chain, ASampleOfAnotherShapeIsRefusedEvenWithEquallyManyBytes) {
 TEST(Chain, InvalidStepsAreRefusedWithStepKeyAndAllowedValues) {
   const std::pair<std::vector<std::string>, const char*> kCases[] = {
       {{"resize { field: 'img' size: 8 }"},
-       "field \"img\" is not decoded; decoded are: image, label, text"},
+       "field \"img\" does not exist here; the fields are: image, label, text"},
       {{"resize { field: 'label' size: 8 }"}, "field label is no image"},
       {{"resize { field: 'image' }"}, "size has 0 numbers"},
       {{"resize { field: 'image' size: [1, 2, 3] }"}, "size has 3 numbers"},

@@ -3,7 +3,7 @@
 
     parquet_loops.py decoded|encoded FILE...    with the interpreter of a set that has datasets and Pillow
 
-The files are streamed, which decodes them anew in each epoch. "decoded": photos are decoded by Pillow, cropped and resized
+The files are streamed, which decodes them again in each epoch. "decoded": photos are decoded by Pillow, cropped and resized
 as torchvision's RandomResizedCrop does, and put into a batch. "encoded": their bytes are taken as they are. CPU time is
 that of the whole process from the first photo on."""
 import json

@@ -29,7 +29,7 @@ class RemoteReader {
   static Result<std::unique_ptr<RemoteReader>> open(RemoteReaderOptions options, FetchMeter& meter,
                                                     std::function<void()> wake);
 
-  // Whether runs are to be added here and not to the store.
+  // Whether to add runs here, not to the store.
   bool is_reachable() const { return client_->is_reachable(); }
   bool has_room() const { return client_->has_room(); }
   bool has_requests() const { return !in_flight_.empty(); }

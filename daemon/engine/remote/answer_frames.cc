@@ -14,9 +14,6 @@
 namespace echoline::engine {
 namespace {
 
-// Field 1, length-delimited (PrepareResponse.frames).
-constexpr std::uint8_t kFramesTag = 1 << 3 | 2;
-
 Status malformed(const char* why) {
   return {Code::kDataLoss, fmt::format("the answer of a preparation server {}", why)};
 }
@@ -90,7 +87,7 @@ Result<std::vector<std::shared_ptr<Buffer>>> frames_of(
   while (reader.left() > 0) {
     std::uint64_t tag = 0;
     std::uint64_t bytes = 0;
-    if (!reader.take_varint(tag) || tag != kFramesTag || !reader.take_varint(bytes)) {
+    if (!reader.take_varint(tag) || tag != prepare::kFramesTag || !reader.take_varint(bytes)) {
       return malformed("has another form");
     }
     // Before the buffer is allocated.

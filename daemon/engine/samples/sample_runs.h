@@ -33,7 +33,7 @@ class SampleRuns {
 
   const std::uint64_t bytes_max_;
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint64_t> refused_{0};  // for now
+  std::atomic<std::uint64_t> refused_{0};  // questions that found no room
 };
 
 }  // namespace echoline::engine
