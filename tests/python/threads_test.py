@@ -100,7 +100,8 @@ class Threads(unittest.TestCase):
             waiting.start()
             count()
             waiting.join()
-            self.assertGreater(counted[1], counted[0] / 3)
+            # Nearly 0 if the wait kept the interpreter's lock; other processes may slow down either count.
+            self.assertGreater(counted[1], counted[0] / 20)
 
     def test_a_batch_may_be_given_back_by_another_thread(self):
         with RingServer(rows=400) as server:
