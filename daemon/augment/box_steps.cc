@@ -164,7 +164,8 @@ Result<std::unique_ptr<SampleStep>> make_random_iou_crop(
 
 }  // namespace
 
-const Transform kSanitizeBoxes{v1::Step::kSanitizeBoxes, nullptr, make_sanitize_boxes};
+const Transform kSanitizeBoxes{
+    .step = v1::Step::kSanitizeBoxes, .make = make_sanitize_boxes, .is_pure = true};
 const Transform kRandomIouCrop{v1::Step::kRandomIouCrop, nullptr, make_random_iou_crop};
 
 }  // namespace echoline::augment

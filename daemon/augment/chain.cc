@@ -1,5 +1,7 @@
 #include "augment/chain.h"
 
+#include <utility>
+
 #include "augment/compile.h"
 #include "base/check.h"
 #include "base/step_times.h"
@@ -35,7 +37,7 @@ void Scratch::stop_with(const std::atomic<bool>* stopping) {
 Result<std::unique_ptr<Chain>> Chain::compile(const v1::Stream& stream,
                                               const std::vector<decode::FieldType>& inputs) {
   ECHOLINE_ASSIGN(ChainParts parts, compile_steps(stream, inputs));
-  return std::unique_ptr<Chain>(new Chain(std::move(parts)));
+  return std::unique_ptr<Chain>(new Chain(std::move(parts), inputs));
 }
 
 std::unique_ptr<Scratch> Chain::make_scratch() const {
@@ -59,10 +61,10 @@ std::vector<const user_code::Workers*> Chain::user_code() const {
 }
 
 Result<std::vector<decode::FieldType>> Chain::outputs_for(const decode::Sample& sample) const {
-  if (parts_.stages.empty()) return parts_.last.outputs_for(sample);
+  if (parts_.stages.size() == parts_.prepared_stages) return parts_.last.outputs_for(sample);
   const std::unique_ptr<Scratch> scratch = make_scratch();
   ECHOLINE_ASSIGN(const decode::Sample* const made,
-                  run_stages(0, parts_.stages.size(), sample, {}, *scratch));
+                  run_stages(parts_.prepared_stages, parts_.stages.size(), sample, {}, *scratch));
   return parts_.last.outputs_for(*made);
 }
 
@@ -82,10 +84,19 @@ Result<const decode::Sample*> Chain::run_stages(std::size_t begin, std::size_t e
   return sample;
 }
 
+Status Chain::run_prepared(decode::Sample& sample, Scratch& scratch) const {
+  if (!has_prepared()) return {};
+  ECHOLINE_TRY(run_stages(0, parts_.prepared_stages, sample, {}, scratch).status());
+  // Both samples stay alive: the result may borrow from what it was made of.
+  std::swap(sample.tensors, scratch.stages[parts_.prepared_stages - 1].after.tensors);
+  return {};
+}
+
 Result<decode::Sample*> Chain::run_shared(const decode::Sample& in, const UseKey& key,
                                           Scratch& scratch) const {
   ECHOLINE_CHECK(has_shared());
-  ECHOLINE_TRY(run_stages(0, parts_.shared_stages, in, first_use(key), scratch).status());
+  ECHOLINE_TRY(run_stages(parts_.prepared_stages, parts_.shared_stages, in, first_use(key), scratch)
+                   .status());
   return &scratch.stages[parts_.shared_stages - 1].after;
 }
 

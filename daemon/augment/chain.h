@@ -37,7 +37,10 @@ struct Stage {
 // The steps in their order: stages, then the programs that write the rows.
 struct ChainParts {
   std::vector<Stage> stages;
-  // Stages before an echo between the steps: all uses of a record share their result.
+  // Stages before the step `prepare`: preparation servers may run them.
+  std::size_t prepared_stages = 0;
+  // These, and the stages before an echo between the steps: all uses of a record share their
+  // result.
   std::size_t shared_stages = 0;
   FieldPrograms last;
 };
@@ -70,7 +73,7 @@ class Chain {
   // The types of the results. `outputs()[i].fixed` is false if neither a step nor the configuration
   // determines the shape; then the first record does (see `outputs_for`).
   const std::vector<decode::FieldType>& outputs() const { return parts_.last.outputs(); }
-  // The same, with the shapes that result from this decoded sample. An error: a step on whole
+  // The same, with the shapes that result from this prepared sample. An error: a step on whole
   // samples refuses it.
   Result<std::vector<decode::FieldType>> outputs_for(const decode::Sample& sample) const;
   // Makes these shapes, from `outputs_for`, the only ones that `run` accepts. Without this call
@@ -83,15 +86,25 @@ class Chain {
 
   // The part of a picture of this size, in field `field`, that the steps read for this use.
   decode::Part part_of(std::size_t field, const ImageSize& size, const UseKey& key) const;
-  // Whether there are steps before an echo, whose result all uses of a record share.
-  bool has_shared() const { return parts_.shared_stages > 0; }
-  // Runs these steps, with the draws of use 0, on a decoded sample. Its pictures need only have
+  // The types of prepared samples: what the steps before `prepare` make of decoded ones. They
+  // are the decoded types if there are no such steps.
+  const std::vector<decode::FieldType>& prepared_types() const {
+    return has_prepared() ? parts_.stages[parts_.prepared_stages - 1].outputs() : inputs_;
+  }
+  // Whether there are steps before `prepare`.
+  bool has_prepared() const { return parts_.prepared_stages > 0; }
+  // Runs these steps, if any, on a decoded sample, whose pictures need only have their part_of, and
+  // replaces it by the result, which may borrow from `scratch`. They draw nothing.
+  Status run_prepared(decode::Sample& sample, Scratch& scratch) const;
+  // Whether there are steps between `prepare` and an echo, whose result all uses of a record share.
+  bool has_shared() const { return parts_.shared_stages > parts_.prepared_stages; }
+  // Runs these steps, with the draws of use 0, on a prepared sample. Its pictures need only have
   // their part_of. The result is in `scratch` and may borrow from `in`; the caller may take its
   // buffers.
   Result<decode::Sample*> run_shared(const decode::Sample& in, const UseKey& key,
                                      Scratch& scratch) const;
   // Runs the other steps on `in`, which it does not change: the result of run_shared, or, without
-  // shared steps, a decoded sample, whose pictures need only have their part_of.
+  // shared steps, a prepared sample, whose pictures need only have their part_of.
   // Writes field i to rows[i], which has exactly the bytes of its output type. A ragged field is
   // copied last, and its length in bytes goes to lengths[i]. A sample whose shape does not fit
   // the outputs is an error (kInvalidArgument). `place` may point rows of ragged fields elsewhere:
@@ -105,13 +118,15 @@ class Chain {
   bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 
  private:
-  explicit Chain(ChainParts parts) : parts_(std::move(parts)) {}
+  Chain(ChainParts parts, const std::vector<decode::FieldType>& inputs)
+      : parts_(std::move(parts)), inputs_(inputs) {}
   // Runs stages `begin` to `end`. The result is in `scratch`, or `in` itself if there are none.
   Result<const decode::Sample*> run_stages(std::size_t begin, std::size_t end,
                                            const decode::Sample& in, const UseKey& key,
                                            Scratch& scratch) const;
 
   ChainParts parts_;
+  const std::vector<decode::FieldType> inputs_;
 };
 
 }  // namespace echoline::augment

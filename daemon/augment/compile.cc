@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "augment/box_group.h"
@@ -88,12 +89,21 @@ Status add_to_program(const Transform& transform, const v1::Step& step, std::uin
   return program->moves_points() ? check_followers(inputs_of(programs), name) : Status();
 }
 
+bool has_prepare(const v1::Stream& stream) {
+  return std::ranges::any_of(stream.pipeline(), &v1::Step::has_prepare);
+}
+
 // Collects image operations in one program per field, until a step on whole samples or an echo
 // between the steps ends the stage.
 class ChainBuilder {
  public:
   explicit ChainBuilder(const std::vector<decode::FieldType>& inputs) { begin_programs(inputs); }
 
+  // The step `prepare` comes here: servers may run the steps before it.
+  void prepare() {
+    if (programs_changed_) end_stage(nullptr, {}, {});
+    prepared_stages_ = stages_.size();
+  }
   // The echo comes here: steps before it are shared by all uses, if other steps follow.
   void echo() { echo_is_pending_ = has_steps_; }
 
@@ -116,7 +126,10 @@ class ChainBuilder {
     return {};
   }
 
-  ChainParts finish() { return {std::move(stages_), shared_stages_, take_programs()}; }
+  ChainParts finish() {
+    const std::size_t shared = std::max(prepared_stages_, shared_stages_);
+    return {std::move(stages_), prepared_stages_, shared, take_programs()};
+  }
 
  private:
   void begin_programs(const std::vector<decode::FieldType>& inputs) {
@@ -136,6 +149,7 @@ class ChainBuilder {
   }
 
   std::vector<Stage> stages_;
+  std::size_t prepared_stages_ = 0;
   std::size_t shared_stages_ = 0;
   std::vector<FieldProgram> programs_;
   bool programs_changed_ = false;  // since the last stage
@@ -149,9 +163,14 @@ Result<ChainParts> compile_steps(const v1::Stream& stream,
                                  const std::vector<decode::FieldType>& inputs) {
   ChainBuilder builder(inputs);
   std::uint32_t number = 0;
+  bool before_prepare = has_prepare(stream);
   for (int i = 0; i < stream.pipeline_size(); ++i) {
     const v1::Step& step = stream.pipeline(i);
     if (step.has_echo()) builder.echo();
+    if (step.has_prepare()) {
+      builder.prepare();
+      before_prepare = false;
+    }
     if (!is_numbered(step.step_case())) continue;
     if (number > 255) {
       return Status(Code::kInvalidArgument, "the pipeline has more than 256 numbered steps");
@@ -160,6 +179,12 @@ Result<ChainParts> compile_steps(const v1::Stream& stream,
     const Transform* transform = find_transform(step.step_case());
     if (transform == nullptr) continue;  // shuffle and decode have a number, but no transform
     const std::string context = fmt::format("pipeline step {} ({})", i + 1, step_name(step));
+    if (before_prepare && !transform->is_pure) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{}: draws at random or runs your code, which only the host does; "
+                                "place it after 'prepare'",
+                                context));
+    }
     ECHOLINE_TRY(builder.add(*transform, step, own_number, context).with_context(context));
   }
   return builder.finish();

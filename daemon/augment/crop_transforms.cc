@@ -79,7 +79,8 @@ Status compile_random_crop(const v1::Step& step, std::uint8_t number, FieldProgr
 
 }  // namespace
 
-const Transform kCenterCrop{v1::Step::kCenterCrop, compile_center_crop};
+const Transform kCenterCrop{
+    .step = v1::Step::kCenterCrop, .compile = compile_center_crop, .is_pure = true};
 const Transform kRandomCrop{v1::Step::kRandomCrop, compile_random_crop};
 
 }  // namespace echoline::augment

@@ -98,7 +98,7 @@ Result<std::unique_ptr<SampleStep>> make_mfcc(const v1::Step& step, std::uint8_t
 
 }  // namespace
 
-const Transform kLogMel{v1::Step::kLogMel, nullptr, make_log_mel};
-const Transform kMfcc{v1::Step::kMfcc, nullptr, make_mfcc};
+const Transform kLogMel{.step = v1::Step::kLogMel, .make = make_log_mel, .is_pure = true};
+const Transform kMfcc{.step = v1::Step::kMfcc, .make = make_mfcc, .is_pure = true};
 
 }  // namespace echoline::augment

@@ -13,6 +13,7 @@ Status compile_normalize(const v1::Step& step, std::uint8_t, FieldProgram& progr
 
 }  // namespace
 
-const Transform kNormalize{v1::Step::kNormalize, compile_normalize};
+const Transform kNormalize{
+    .step = v1::Step::kNormalize, .compile = compile_normalize, .is_pure = true};
 
 }  // namespace echoline::augment

@@ -132,6 +132,6 @@ Result<std::unique_ptr<SampleStep>> make_pad(const v1::Step& step, std::uint8_t,
 
 }  // namespace
 
-const Transform kPad{v1::Step::kPad, nullptr, make_pad};
+const Transform kPad{.step = v1::Step::kPad, .make = make_pad, .is_pure = true};
 
 }  // namespace echoline::augment

@@ -300,8 +300,9 @@ Status compile_random_resized_crop(const v1::Step& step, std::uint8_t number,
 
 }  // namespace
 
-const Transform kResize{v1::Step::kResize, compile_resize};
-const Transform kLetterbox{v1::Step::kLetterbox, compile_letterbox};
+const Transform kResize{.step = v1::Step::kResize, .compile = compile_resize, .is_pure = true};
+const Transform kLetterbox{
+    .step = v1::Step::kLetterbox, .compile = compile_letterbox, .is_pure = true};
 const Transform kRandomResizedCrop{v1::Step::kRandomResizedCrop, compile_random_resized_crop};
 
 }  // namespace echoline::augment

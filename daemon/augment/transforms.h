@@ -25,6 +25,9 @@ struct Transform {
   Result<std::unique_ptr<SampleStep>> (*make)(const v1::Step& step, std::uint8_t number,
                                               const std::vector<decode::FieldType>& inputs) =
       nullptr;
+  // Makes the same of the same sample each time and anywhere: it draws nothing and runs no code of
+  // users. So it may come before `prepare`.
+  bool is_pure = false;
 };
 
 // Null for a step that is not an augmentation.

@@ -60,6 +60,12 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
   return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
+Status Preparer::try_record(std::uint64_t record, std::span<const std::byte> bytes,
+                            WorkerScratch& scratch) const {
+  ECHOLINE_TRY(decode(record, bytes, scratch));
+  return chain_->run_prepared(scratch.sample, *scratch.augment_scratch);
+}
+
 Result<TriedSteps> Preparer::try_steps(WorkerScratch& scratch) const {
   TriedSteps tried{{}, scratch.sample.bytes()};
   if (chain_->has_shared()) {
@@ -90,7 +96,7 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
   // sample after shared steps has all that other uses need.
   const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
-  ECHOLINE_TRY(find_or_decode(item, drawn, whole, scratch));
+  ECHOLINE_TRY(find_or_make(item, drawn, whole, scratch));
   decode::Sample* sample = &scratch.sample;
   if (chain_->has_shared()) {
     ECHOLINE_ASSIGN(sample, chain_->run_shared(scratch.sample, drawn, *scratch.augment_scratch));
@@ -105,21 +111,21 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   return {};
 }
 
-Status Preparer::decode_whole(const echo::Item& item, WorkerScratch& scratch) const {
-  return find_or_decode(item, {}, true, scratch);
+Status Preparer::prepare_whole(const echo::Item& item, WorkerScratch& scratch) const {
+  return find_or_make(item, {}, true, scratch);
 }
 
 Status Preparer::open_prepared(const echo::Item& item, WorkerScratch& scratch) const {
   prepare::Content& content = scratch.prepared;
-  ECHOLINE_TRY(prepare::open_frame(item.encoded(), {item.record, 0}, decoder_->fields(), content));
+  ECHOLINE_TRY(prepare::open_frame(item.encoded(), {item.record, 0}, prepared_types(), content));
   // The server's verdict is judged as one of this host's decoder.
   if (!content.bad.ok()) return content.bad;
   std::swap(scratch.sample.tensors, content.sample.tensors);
   return {};
 }
 
-Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
-                                WorkerScratch& scratch) const {
+Status Preparer::find_or_make(const echo::Item& item, const UseKey& drawn, bool whole,
+                              WorkerScratch& scratch) const {
   // For a sample in the cache the fetcher delivers no bytes (CacheRouter::serve). The cache never
   // evicts, so the sample is still there.
   if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
@@ -130,21 +136,25 @@ Status Preparer::find_or_decode(const echo::Item& item, const UseKey& drawn, boo
     }
     return {};
   }
-  // A sample for the cache is decoded whole, too.
-  if (whole || (samples_ != nullptr && samples_->wants(item.record))) {
-    const std::uint64_t begin_ns = monotonic_ns();
+  // A sample for the cache is whole, too.
+  if (samples_ != nullptr && samples_->wants(item.record)) whole = true;
+  const std::uint64_t begin_ns = monotonic_ns();
+  if (whole && !chain_->has_prepared()) {
     ECHOLINE_TRY(decode(item.record, item.encoded(), scratch));
-    if (samples_ != nullptr) {
-      samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
-    }
-    return {};
-    // Nobody else needs the sample: decode only the pixels that the first step reads.
+  } else {
+    // Nobody else needs the decoded sample: decode only the pixels that the first step reads.
+    const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
+      return chain_->part_of(field, size, drawn);
+    };
+    ECHOLINE_TRY(cut(item.record, item.encoded(), scratch));
+    ECHOLINE_TRY(
+        decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample));
   }
-  const auto part_of = [this, &drawn](std::size_t field, const decode::ImageSize& size) {
-    return chain_->part_of(field, size, drawn);
-  };
-  ECHOLINE_TRY(cut(item.record, item.encoded(), scratch));
-  return decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample);
+  ECHOLINE_TRY(chain_->run_prepared(scratch.sample, *scratch.augment_scratch));
+  if (whole && samples_ != nullptr) {
+    samples_->offer(item.record, scratch.sample, monotonic_ns() - begin_ns);
+  }
+  return {};
 }
 
 UseKey Preparer::drawn_key(const UseKey& key) const {

@@ -61,8 +61,8 @@ class Preparer {
 
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
-  // What decode makes, in the order of the tensors.
-  const std::vector<decode::FieldType>& decoded_types() const { return decoder_->fields(); }
+  // What `decode` and the steps before `prepare` make, in the order of the tensors.
+  const std::vector<decode::FieldType>& prepared_types() const { return chain_->prepared_types(); }
   const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
   bool copies_only() const { return !decoder_->has_media() && !chain_->changes_values(); }
@@ -80,14 +80,14 @@ class Preparer {
   // workers' scratches are made.
   void set_seek_indexes(seek::Indexes* indexes) { decoder_->set_seek_indexes(indexes); }
 
-  // Cuts and decodes a record into `scratch.sample`: used to look at the first records.
-  Status decode(std::uint64_t record, std::span<const std::byte> bytes,
-                WorkerScratch& scratch) const;
+  // Makes the prepared sample of a record, `scratch.sample`: used to look at the first records.
+  Status try_record(std::uint64_t record, std::span<const std::byte> bytes,
+                    WorkerScratch& scratch) const;
   Result<TriedSteps> try_steps(WorkerScratch& scratch) const;
 
-  // Fills `scratch.sample` with the whole decoded sample of an item that has its encoded bytes,
+  // Fills `scratch.sample` with the whole prepared sample of an item that has its encoded bytes,
   // from the sample cache if it is there: for another host.
-  Status decode_whole(const echo::Item& item, WorkerScratch& scratch) const
+  Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
@@ -105,14 +105,18 @@ class Preparer {
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
+  // Cuts and decodes a record into `scratch.sample`.
+  Status decode(std::uint64_t record, std::span<const std::byte> bytes,
+                WorkerScratch& scratch) const;
   // Cuts a record into `scratch.fields`, which refer to `bytes`.
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& scratch) const;
   // The key of the use's draws.
   UseKey drawn_key(const UseKey& key) const;
-  // Fills scratch.sample from the sample cache, or by decoding. `whole`: the item keeps the sample
-  // for other uses, which need other parts of its pictures.
-  Status find_or_decode(const echo::Item& item, const UseKey& drawn, bool whole,
-                        WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  // Fills scratch.sample from the sample cache, from a server's frame, or by decoding and the steps
+  // before `prepare`. `whole`: the item keeps the sample for other uses, which need other parts of
+  // its pictures.
+  Status find_or_make(const echo::Item& item, const UseKey& drawn, bool whole,
+                      WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
   // Fills scratch.sample from the frame that a preparation server has sent.
   Status open_prepared(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);

@@ -55,6 +55,7 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   if (!record::compression_of(head).empty()) return {};  // to be unpacked first
   ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
   const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
+  const std::unique_ptr<augment::Scratch> steps_scratch = chain->make_scratch();
   decode::Sample sample;
   record::Fields fields;
   Status last;
@@ -66,6 +67,7 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
         {.key = records.key(i), .offset = records.offset[i], .own = bytes}, fields);
     record::add_origin(records.key(i), shard.url, fields);
     if (last.ok()) last = decoder->decode(fields, *scratch, sample);
+    if (last.ok()) last = chain->run_prepared(sample, *steps_scratch);
     if (last.ok()) {
       const auto types = chain->outputs_for(sample);
       last = types.status();

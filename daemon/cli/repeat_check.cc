@@ -50,7 +50,7 @@ class RowAttempts {
     const batch::Preparer& preparer = *core_.preparer;
     const augment::Chain& chain = preparer.chain();
     const UseKey key{core_.seed, record, 0, 0};
-    ECHOLINE_TRY(preparer.decode(record, bytes, scratch_));
+    ECHOLINE_TRY(preparer.try_record(record, bytes, scratch_));
     decode::Sample* sample = &scratch_.sample;
     if (chain.has_shared()) {
       ECHOLINE_ASSIGN(sample, chain.run_shared(*sample, key, *scratch_.augment_scratch));

@@ -87,14 +87,14 @@ v1::Stream with_own_cache(const v1::Stream& stream, bool serves) {
   return own;
 }
 
-v1::Stream before_prepare(const v1::Stream& stream) {
-  v1::Stream before = stream;
-  before.clear_pipeline();
+v1::Stream up_to_prepare(const v1::Stream& stream) {
+  v1::Stream part = stream;
+  part.clear_pipeline();
   for (const v1::Step& step : stream.pipeline()) {
+    *part.add_pipeline() = step;
     if (step.has_prepare()) break;
-    *before.add_pipeline() = step;
   }
-  return before;
+  return part;
 }
 
 const v1::Prepare* prepare_step(const v1::Stream& stream) {

@@ -25,8 +25,8 @@ bool caches_before_prepare(const v1::Stream& stream);
 // The definition without a cache that is on the other side of `prepare`: of a preparation server,
 // or of its hosts.
 v1::Stream with_own_cache(const v1::Stream& stream, bool serves);
-// Only the steps before `prepare`: all that a preparation server runs.
-v1::Stream before_prepare(const v1::Stream& stream);
+// Only the steps up to `prepare`: all that a preparation server runs.
+v1::Stream up_to_prepare(const v1::Stream& stream);
 const v1::Prepare* prepare_step(const v1::Stream& stream);
 const v1::Shuffle* shuffle_step(const v1::Stream& stream);
 const v1::Echo* echo_step(const v1::Stream& stream);

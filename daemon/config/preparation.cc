@@ -25,6 +25,11 @@ bool any_stream_is_served(const v1::Config& config) {
                      [](const auto& entry) { return prepare_step(entry.second) != nullptr; });
 }
 
+bool has_steps_before_prepare(const v1::Stream& stream) {
+  const auto is_transform = [](const v1::Step& step) { return is_augmentation(step.step_case()); };
+  return std::ranges::any_of(up_to_prepare(stream).pipeline(), is_transform);
+}
+
 Status check_allowed(const v1::Serve& serve, const SourceLocations& locations) {
   if (serve.allow().empty()) {
     return locations.error(serve, "listen",
@@ -92,6 +97,13 @@ Status check_prepare(const v1::Stream& stream, const SourceLocations& locations)
     return locations.error(field, "fast",
                            "decodes for one crop, but a preparation server decodes whole pictures; "
                            "leave it out");
+  }
+  // A server's cache keeps decoded samples, a host's cache prepared ones.
+  if (has_steps_before_prepare(stream) && caches_decoded(stream) && caches_before_prepare(stream)) {
+    return locations.error(
+        *cache_step(stream), "memory",
+        "keeps decoded samples, and other steps follow before 'prepare': move "
+        "'cache' after 'read' (on the servers) or after 'prepare' (on the host)");
   }
   return Status();
 }

@@ -36,7 +36,7 @@ StepOrder order_of(StepCase step) {
     case v1::Step::kCache:
       return {kCacheRank, true, "directly after 'read', 'decode' or 'prepare'"};
     case v1::Step::kPrepare:
-      return {kPrepareRank, true, "after 'decode', before 'echo' and the augmentations"};
+      return {kPrepareRank, true, "after 'decode' and the steps without draws, before 'echo'"};
     case v1::Step::kShuffle:
       return {kShuffleRank, true, "between 'read' and 'decode', before any 'echo'"};
     case v1::Step::kDecode:
@@ -118,7 +118,8 @@ class OrderCheck {
 
   Status pass_prepare(const v1::Step& step) {
     // Uses are made where the trainers are: an echo before it would send each use.
-    return rank_ == kDecodeRank && echo_rank_ < 0 ? Status() : misplaced(step);
+    const bool has_samples = rank_ == kDecodeRank || rank_ == kAugmentRank;
+    return has_samples && echo_rank_ < 0 ? Status() : misplaced(step);
   }
 
   Status pass_ranked(const v1::Step& step, const StepOrder& order) {

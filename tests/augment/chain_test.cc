@@ -79,7 +79,7 @@ class Runner {
     scratch_ = chain_->make_scratch();
   }
 
-  Chain& chain() { return *chain_; }
+  Chain& chain() const { return *chain_; }
   std::vector<FieldType> outputs_for(const Sample& sample) {
     const auto outputs = chain_->outputs_for(sample);
     EXPECT_TRUE(outputs.ok()) << outputs.status().message();
@@ -99,6 +99,7 @@ class Runner {
     ECHOLINE_ASSIGN(const Sample* const shared, chain_->run_shared(sample, key, *scratch_));
     return chain_->run(*shared, key, *scratch_, rows_, lengths_);
   }
+  Status run_prepared(Sample& sample) { return chain_->run_prepared(sample, *scratch_); }
   std::string row(std::size_t field) const {
     return {reinterpret_cast<const char*>(buffers_[field].data()), buffers_[field].size()};
   }
@@ -278,6 +279,37 @@ TEST(Chain, MovingEchoCacheAndBatchChangesNoPixel) {
   const std::string made = first.image(sample, key);
   EXPECT_EQ(second.image(sample, key), made);
   EXPECT_EQ(third.image(sample, key), made);
+}
+
+TEST(Chain, StepsBeforePrepareMakeSamplesOfTheSameRows) {
+  const std::string resize = "resize { field: 'image' size: [40, 44] }";
+  const UseKey key{.seed = 5, .sample = 8, .epoch = 1, .use = 3};
+  const Sample sample = sample_of(50, 60);
+  Runner whole({"decode {}", resize, kCrop, kFlip});
+  Runner host({"decode {}", resize, "prepare {}", kCrop, kFlip});
+  Runner server({"decode {}", resize, "prepare {}"});
+  EXPECT_FALSE(whole.chain().has_prepared());
+  ASSERT_TRUE(host.chain().has_prepared());
+  EXPECT_FALSE(host.chain().has_shared());
+  for (const Runner* runner : {&host, &server}) {
+    ASSERT_EQ(runner->chain().prepared_types().size(), types().size());
+    EXPECT_EQ(runner->chain().prepared_types()[0].shape, (Shape{{40, 44, 3}, 3}));
+  }
+  Sample prepared = sample_of(50, 60);
+  ASSERT_TRUE(server.run_prepared(prepared).ok());
+  EXPECT_EQ(prepared.tensors[0].content().size(), 40 * 44 * 3);
+  EXPECT_EQ(host.image(prepared, key), whole.image(sample, key));
+  // Without such steps samples stay as they were decoded.
+  Runner plain({"decode {}", "prepare {}", kFlip});
+  EXPECT_FALSE(plain.chain().has_prepared());
+  EXPECT_FALSE(plain.chain().prepared_types()[0].fixed);
+}
+
+TEST(Chain, OnlyStepsWithoutDrawsAndUsersCodeMayComeBeforePrepare) {
+  const auto outcome = Chain::compile(stream_of({"decode {}", kFlip, "prepare {}"}), types());
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.status().message(),
+              HasSubstr("pipeline step 2 (horizontal_flip): draws at random or runs your code"));
 }
 
 TEST(Chain, StepsBeforeAnEchoBetweenStepsHaveTheDrawsOfTheFirstUse) {

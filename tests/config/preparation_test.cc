@@ -46,10 +46,9 @@ TEST(PrepareStep, ComesAfterDecodeAndBeforeTheStepsOfTheHost) {
   EXPECT_EQ(outcome_of(read + decode + cache + prepare + kBatch), "accepted");
   EXPECT_EQ(outcome_of(read + decode + prepare + cache + kBatch), "accepted");
   const auto misplaced =
-      HasSubstr("it belongs after 'decode', before 'echo' and the augmentations");
+      HasSubstr("it belongs after 'decode' and the steps without draws, before 'echo'");
   EXPECT_THAT(outcome_of(read + prepare + decode + kBatch), misplaced);
   EXPECT_THAT(outcome_of(read + decode + echo + prepare + kBatch), misplaced);
-  EXPECT_THAT(outcome_of(read + decode + crop + prepare + kBatch), misplaced);
   EXPECT_THAT(outcome_of(read + decode + prepare + prepare + kBatch), HasSubstr("given twice"));
 }
 
@@ -84,8 +83,16 @@ TEST(PrepareStep, DividesTheCaches) {
   ASSERT_TRUE(after.ok());
   EXPECT_EQ(cache_step(with_own_cache(after->streams().at("t"), true)), nullptr);
   EXPECT_NE(cache_step(with_own_cache(after->streams().at("t"), false)), nullptr);
-  const v1::Stream served = before_prepare(stream);
-  EXPECT_TRUE(served.pipeline(served.pipeline_size() - 1).has_decode());
+  const v1::Stream served = up_to_prepare(stream);
+  EXPECT_TRUE(served.pipeline(served.pipeline_size() - 1).has_prepare());
+}
+
+TEST(PrepareStep, MayFollowOtherStepsButNotADecodedCacheWithThem) {
+  const std::string crop = "{center_crop: {field: i, size: 4}}, ";
+  EXPECT_TRUE(parsed(std::string(kRead) + kDecode + crop + kPrepare + kBatch).ok());
+  EXPECT_THAT(outcome_of(std::string(kRead) + kDecode + "{cache: {memory: 1MiB}}, " + crop +
+                         kPrepare + kBatch),
+              HasSubstr("move 'cache' after 'read' (on the servers) or after 'prepare'"));
 }
 
 TEST(ServeConfig, NeedsFilesNamesAndSomethingToServe) {

@@ -56,6 +56,12 @@ class PreparationCase(ProcessCase):
     def served(self, server):
         return server.total("echoline_serve_samples_total")
 
+    def refused_start(self, host, *parts):
+        code, log = host.run_to_its_end()
+        self.assertEqual(code, 1, log)
+        for part in parts:
+            self.assertIn(part, log)
+
 
 class SameRows(PreparationCase):
     def test_two_servers_give_the_rows_of_a_single_host(self):
@@ -82,6 +88,23 @@ class SameRows(PreparationCase):
         self.assertEqual(len(rows) // 8, 3 * (self.records // 8))
         # Both read ahead a little more than they give.
         self.assertLess(received, 0.6 * plain.total("echoline_prepare_bytes_total"))
+
+    def test_steps_before_prepare_run_on_the_servers_and_in_the_fallback(self):
+        before = ("resize: {field: image, size: [40, 44]}",)
+        for more in ((), ECHO):
+            with self.subTest(more=more):
+                server = self.server(streams=self.cluster.stream(self.cluster.prepare([1]), before=before, more=more))
+                host = self.host([server], "local", before=before, more=more).start()
+                expected = self.expected(before=before, more=more)
+                self.assertEqual(read_rows(host), expected)
+                self.assertEqual(host.total("echoline_prepare_local_records_total"), 0)
+                # 40 x 44 pixels, the label and the head.
+                self.assertLess(host.total("echoline_prepare_bytes_total"), self.served(server) * 40 * 44 * 3.2)
+                server.stop(signal.SIGKILL)
+                self.assertEqual(read_rows(host), expected)
+                self.assertGreater(host.total("echoline_prepare_local_records_total"), 0)
+        self.refused_start(self.host([1], before=("horizontal_flip: {field: image}",)),
+                           "(horizontal_flip): draws at random or runs your code", "place it after 'prepare'")
 
     def test_caches_are_on_their_side_of_prepare(self):
         for more in ({"cache": "{memory: 32MiB}"}, {"after_prepare": "{memory: 64MiB}"}):
@@ -170,12 +193,6 @@ class Fallback(PreparationCase):
 
 
 class Refusals(PreparationCase):
-    def refused_start(self, host, *parts):
-        code, log = host.run_to_its_end()
-        self.assertEqual(code, 1, log)
-        for part in parts:
-            self.assertIn(part, log)
-
     def test_another_pipeline_or_data_set_is_an_error_at_start(self):
         step = self.cluster.prepare([1])
         other = self.cluster.stream(step).replace("as: rgb", "as: gray")

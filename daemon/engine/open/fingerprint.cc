@@ -11,6 +11,7 @@
 
 #include "base/hex.h"
 #include "base/scheme.h"
+#include "config/pipeline.h"
 #include "plan/plan.h"
 #include "prepare/frame.h"
 
@@ -118,7 +119,7 @@ std::string sample_fingerprint(const v1::Stream& stream, const record::DataSet& 
     if (step.has_read() && step.read().has_tokens()) {
       *made.add_pipeline()->mutable_read()->mutable_tokens() = step.read().tokens();
     }
-    if (step.has_decode()) *made.add_pipeline() = step;
+    if (step.has_decode() || config::is_augmentation(step.step_case())) *made.add_pipeline() = step;
   }
   Fingerprint result{};
   write_part(result, kData, data_text(data_set));

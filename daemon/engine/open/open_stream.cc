@@ -171,7 +171,7 @@ Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stre
   // Hosts run the other steps. So a server needs no users' functions, and starts no processes.
   ECHOLINE_ASSIGN(
       auto chain,
-      augment::Chain::compile(serves ? config::before_prepare(stream) : stream, decoder->fields()));
+      augment::Chain::compile(serves ? config::up_to_prepare(stream) : stream, decoder->fields()));
   // The preparer refers to the data set, which the core owns together with it.
   return std::make_unique<batch::Preparer>(data_set, std::move(decoder), std::move(chain),
                                            echo_point(stream));
@@ -197,7 +197,7 @@ RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& s
   }
   return {.client = {.stream = name,
                      .fingerprint = std::move(fingerprint),
-                     .fields = preparer.decoded_types(),
+                     .fields = preparer.prepared_types(),
                      .servers = std::move(servers),
                      .certificate = step.certificate(),
                      .key = step.key(),
@@ -212,7 +212,7 @@ Status check_answers(std::uint64_t decoded_bytes) {
   if (decoded_bytes + kFrameOverheadBytes <= kReceivedBytesMax) return {};
   return Status(
       Code::kInvalidArgument,
-      fmt::format("prepare: a decoded sample has about {}, more than an answer of a "
+      fmt::format("prepare: a prepared sample has about {}, more than an answer of a "
                   "preparation server can have ({}); leave out 'prepare'",
                   config::format_bytes(decoded_bytes), config::format_bytes(kReceivedBytesMax)));
 }

@@ -30,13 +30,13 @@ std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded,
   return static_cast<std::uint64_t>(growth * mean);
 }
 
-// Decodes a record into `scratch.sample`, which may borrow its `bytes`.
+// Makes the prepared sample of a record, `scratch.sample`, which may borrow its `bytes`.
 Status probe_record(source::Source& source, const record::Index& index,
                     const batch::Preparer& preparer, std::uint64_t record,
                     std::vector<std::byte>& bytes, batch::WorkerScratch& scratch) {
   const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
   ECHOLINE_ASSIGN(bytes, record::read_record(index, record, source));
-  return preparer.decode(record, bytes, scratch)
+  return preparer.try_record(record, bytes, scratch)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
 }
 

@@ -138,7 +138,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
     const prepare::SampleKey key{item.planned_record, 0};
     {
       const MutexLock lock(item.mutex);
-      const Status status = core_->preparer->decode_whole(item, scratch);
+      const Status status = core_->preparer->prepare_whole(item, scratch);
       frames_[index] =
           status.ok() ? prepare::make_frame(key, scratch.sample) : prepare::make_frame(key, status);
       if (!status.ok()) counters.served_bad.fetch_add(1, std::memory_order_relaxed);
@@ -183,11 +183,12 @@ Status check(const StreamCore& core, const SampleQuestion& question) {
                   fmt::format("stream '{}' has no prepare step on this server", core.name));
   }
   if (question.fingerprint != core.sample_fingerprint) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("stream '{}' of this server differs from the host's: in its data set "
-                              "(its format, objects, or their versions), in its decode step, or in "
-                              "the version of echolined; give both the same",
-                              core.name));
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("stream '{}' of this server differs from the host's: in its data set "
+                    "(its format, objects, or their versions), in a step before prepare, or in "
+                    "the version of echolined; give both the same",
+                    core.name));
   }
   if (question.records.size() > kRecordsMax) {
     return Status(Code::kInvalidArgument, fmt::format("{} records in a request; allowed: {}",
