@@ -17,6 +17,7 @@ BENCHMARKS = {
     "detection": "pictures with boxes for each CPU-second, compared with torchvision.transforms.v2",
     "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
     "python_step": "CPU time of a sample's way to a function in Python and back, compared with DataLoader",
+    "preparation": "CPU time of photos that a preparation server decodes and sends, compared with one host",
     "s3": "records from an S3 server, compared with WebDataset, SPDL, LitData and MosaicML Streaming",
     "stores": "first and later epochs from near, far, late and slow stores, compared with WebDataset and SPDL",
     "cache": "records from a warm cache",
