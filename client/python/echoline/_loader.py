@@ -162,6 +162,9 @@ class Loader(native.Loader):
         _open_loaders.add(self)
         if self._private is not None:
             guard(self._private, functools.partial(_in_use, self.runtime_dir))
+            if self._private.is_own:
+                print(f"echoline: started a private daemon for {self.stream}; to watch it: "
+                      f"{self._private.how_to_watch()}", file=sys.stderr, flush=True)
 
     def _attach_when_ready(self, state: Optional[str]) -> None:
         deadline = time.monotonic() + self._wait_seconds
