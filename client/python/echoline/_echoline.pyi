@@ -23,7 +23,7 @@ class Batch:
     fresh: int
     is_last: bool
     _fields: Dict[str, Field]
-    _arrays: Dict[str, Value]
+    _arrays: Dict[str, Any]
     _has_lease: bool
 
     def __new__(cls, epoch: int, step: int, rows: int, valid_rows: int, fresh: int, is_last: bool,

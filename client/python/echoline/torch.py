@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Container, Dict, Generic, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error
-from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, refuse_gpu_options
 from .cuda import Flip, Normalize, Ragged
 
 __all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
@@ -32,7 +32,7 @@ class _Buffer:
     @staticmethod
     def of(array: np.ndarray) -> ctypes.Array:
         buffer = (ctypes.c_uint8 * array.nbytes).from_address(array.__array_interface__["data"][0])
-        buffer.view = array
+        buffer.view = array  # type: ignore[attr-defined]
         return buffer
 
 
@@ -82,17 +82,23 @@ def _device_ragged(ragged: Ragged) -> Ragged:
     return Ragged(values, offsets.view(torch.int64) // (bytes_each * math.prod(values.shape[1:])))
 
 
-def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequence[str]) -> Dict[str, Any]:
+def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Container[str]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for name in fields:
         value = batch[name]
-        made = _device_ragged(value) if isinstance(value, Ragged) else _device_tensor(value)
+        if isinstance(value, Ragged):
+            values[name] = _device_ragged(value)
+            continue
+        made = _device_tensor(value)
         values[name] = made.permute(0, 3, 1, 2) if name in channels_last else made
     return values
 
 
-class TensorBatch(Dict[str, Any]):
-    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ..."""
+class TensorBatch(Dict[str, torch.Tensor]):
+    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ...
+
+    The value of a field whose rows differ in length is a list of tensors, or Ragged on a GPU, other than its type says.
+    """
 
     def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -147,10 +153,12 @@ def _ordinal(device: torch.device) -> int:
     return torch.cuda.current_device() if device.index is None else device.index
 
 
-class Loader(FrameworkLoader):
-    """Replaces a DataLoader: each `for` loop is one epoch of dicts of tensors (or tuples, see `fields`).
+class Loader(FrameworkLoader[Item], Generic[Item]):
+    """Replaces a DataLoader: each `for` loop is one epoch of dicts of tensors (or what `fields` and `collate` say).
 
-    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order. With
+    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order;
+    `fields={"image": "pixel_values"}` yields dicts of these fields with the names on the right. `collate` is a function
+    of such a batch whose result the loop yields instead. With
     `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when the batch is taken; then there
     are also `depth`, `echo`, `transforms` and `pad` of echoline.cuda.Loader. The layout "channels_last" gives tensors of
     that memory format.
@@ -160,8 +168,23 @@ class Loader(FrameworkLoader):
     outside of the capture, and copy them to the inputs of the graph.
     """
 
-    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
-                 device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
+    @overload
+    def __init__(self: "Loader[TensorBatch]", stream: Union[str, Configuration], *args: Any,
+                 fields: Optional[Mapping[str, str]] = None, collate: None = None,
+                 device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None: ...
+
+    @overload
+    def __init__(self: "Loader[Tuple[torch.Tensor, ...]]", stream: Union[str, Configuration], *args: Any,
+                 fields: Sequence[str], collate: None = None, device: Union[str, torch.device] = "cpu",
+                 **kwargs: Any) -> None: ...
+
+    @overload
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
+                 collate: Callable[[Any], Item], device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None: ...
+
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
+                 collate: Optional[Callable[[Any], Item]] = None, device: Union[str, torch.device] = "cpu",
+                 **kwargs: Any) -> None:
         device = torch.device(device)
         self._on_gpu = device.type == "cuda"
         if device.type == "cuda":
@@ -170,10 +193,10 @@ class Loader(FrameworkLoader):
             index = _ordinal(device)
             super().__init__(cuda.Loader(stream, *args, device=index,
                                          cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs),
-                             fields)
+                             fields, collate)
         elif device.type == "cpu":
             refuse_gpu_options(kwargs)
-            super().__init__(NumpyLoader(stream, *args, **kwargs), fields)
+            super().__init__(NumpyLoader(stream, *args, **kwargs), fields, collate)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
 
