@@ -8,6 +8,9 @@ def version() -> str: ...
 def runtime_dir() -> str:
     """The folder in which a loader without a runtime_dir finds its daemon."""
 
+def explain_faults() -> None:
+    """From now on, a fault on the memory of a batch is explained on stderr before it ends the process."""
+
 def refuse_pickle() -> NoReturn: ...
 
 class Memory:

@@ -1,7 +1,7 @@
 """Batches as torch tensors: views of shared memory on the CPU, of the loader's buffers on a GPU.
 
 Only this module imports torch. Tensors hold their slot or buffer as long as they exist. torch has no read-only tensors:
-do not write to a tensor of shared memory in place, the process would fault; write to its `.clone()`.
+do not write to a tensor of shared memory in place, the process would end with a fault; write to its `.clone()`.
 """
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error
 from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, refuse_gpu_options
+from ._library import native
 from .cuda import Flip, Normalize, Ragged
 
 __all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
@@ -196,6 +197,7 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
                              fields, collate)
         elif device.type == "cpu":
             refuse_gpu_options(kwargs)
+            native.explain_faults()
             super().__init__(NumpyLoader(stream, *args, **kwargs), fields, collate)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
