@@ -66,9 +66,10 @@ class Private(ProcessCase):
         wait_until(lambda: not self.daemons(), lambda: f"still there: {self.daemons()}")
 
     def steps(self, batch=12, **more):
-        return [{"read": {"url": self.place / "set-*.tar", "format": "webdataset"}}, {"shuffle": {"window": 16}},
-                {"decode": {"image": {"key": "u8", "as": "uint8", "shape": (2, 3)}, "label": {"key": "cls", "as": "int64"}}},
-                {"batch": {"size": batch, **more}}]
+        steps = echoline.steps
+        return [steps.read(self.place / "set-*.tar", format="webdataset"), steps.shuffle(window=16),
+                steps.decode(image={"key": "u8", "as": "uint8", "shape": (2, 3)}, label={"key": "cls", "as": "int64"}),
+                steps.batch(batch, **more)]
 
     def configuration(self, **batch):
         """Of a daemon that ends soon."""

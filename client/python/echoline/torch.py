@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Callable, Container, Dict, Generic, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Callable, Container, Dict, Generic, Iterator, Mapping, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 import torch
+import torch.utils.data
 
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
-from ._errors import Error
+from ._errors import Error, InvalidArgument
 from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, refuse_gpu_options
 from ._library import native
 from .cuda import Flip, Normalize, Ragged
 
-__all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
+__all__ = ["Dataset", "Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
 # The type to use if this torch lacks an unsigned type: the next wider signed one. It needs a copy, except for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
@@ -98,14 +99,17 @@ def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Cont
 class TensorBatch(Dict[str, torch.Tensor]):
     """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ...
 
-    The value of a field whose rows differ in length is a list of tensors, or Ragged on a GPU, other than its type says.
+    The value of a field whose rows differ in length is a list of tensors, or Ragged on a GPU, other than its type says. A
+    TensorBatch that is made of a dict has no properties.
     """
 
-    def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
+    # Trainers of frameworks move a batch to a device with type(batch)({name: tensor, ...}).
+    def __init__(self, values: Mapping[str, Any], batch: Union[Batch, cuda.Batch, None] = None) -> None:
         super().__init__(values)
-        self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
-        self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
-        self._batch = batch
+        if batch is not None:
+            self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
+            self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
+            self._batch = batch
 
     @property
     def sample_ids(self) -> torch.Tensor:
@@ -125,7 +129,8 @@ class TensorBatch(Dict[str, torch.Tensor]):
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name} {_shape_of(value)}" for name, value in self.items())
-        return f"TensorBatch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {fields})"
+        place = f"epoch {self.epoch}, step {self.step}, {self.rows} rows of " if hasattr(self, "_batch") else ""
+        return f"TensorBatch({place}{fields})"
 
     def clone(self) -> Dict[str, Any]:
         """Copies of the tensors, which you can keep and write to."""
@@ -204,5 +209,25 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
 
     def _make(self, batch: Any, names: Sequence[str]) -> TensorBatch:
         if self._on_gpu:
-            return TensorBatch(batch, _device_values(batch, names, self._channels_last))
-        return TensorBatch(batch, _host_values(batch, names, self._loader.bfloat16_fields))
+            return TensorBatch(_device_values(batch, names, self._channels_last), batch)
+        return TensorBatch(_host_values(batch, names, self._loader.bfloat16_fields), batch)
+
+
+class Dataset(torch.utils.data.IterableDataset[Item]):
+    """For code that must have a torch.utils.data.DataLoader: DataLoader(Dataset(loader), batch_size=None).
+
+    Its items are the batches of the loader. A stream has no random access: there are no samplers and no workers.
+    """
+
+    def __init__(self, loader: Loader[Item]) -> None:
+        super().__init__()
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Item]:
+        if torch.utils.data.get_worker_info() is not None:
+            raise InvalidArgument("the daemon prepares the batches, and workers can't use the loader of another process: "
+                                  "give the DataLoader num_workers=0")
+        return iter(self.loader)
+
+    def __len__(self) -> int:
+        return len(self.loader)
