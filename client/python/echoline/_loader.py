@@ -87,7 +87,7 @@ class _Progress:
 class Loader(native.Loader):
     """Attaches to a stream of a daemon of this host. Each `for` loop over it is one epoch of read-only batches.
 
-    Loader("train") attaches to the running daemon. Loader("pipeline.yaml", "train") and Loader([{"read": ...}, ...])
+    Loader("train") attaches to the running daemon. Loader("pipeline.yaml", "train") and Loader([steps.read(...), ...])
     attach to a private daemon with this configuration. The first one starts it; all processes of this user with the
     same configuration and working folder share it; it ends a minute after the last one has gone.
 

@@ -202,7 +202,8 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
                              fields, collate)
         elif device.type == "cpu":
             refuse_gpu_options(kwargs)
-            native.explain_faults()
+            if not kwargs.get("writable"):
+                native.explain_faults()
             super().__init__(NumpyLoader(stream, *args, **kwargs), fields, collate)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")

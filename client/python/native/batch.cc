@@ -154,10 +154,11 @@ PyObject* make_value(PyObject* self, PyObject* name) {
   PyObject* fields = value_of<Batch>(self).fields;
   PyObject* field = PyDict_GetItemWithError(fields, name);
   if (field == nullptr) return PyErr_Occurred() ? nullptr : raise_no_field(fields, name);
-  PyObject* bytes = PyUnicode_AsUTF8String(name);
-  if (bytes == nullptr) return nullptr;
-  PyObject* memory = tensor(self, PyTuple_GetItem(field, 0), PyBytes_AsString(bytes));
-  Py_DECREF(bytes);
+  PyObject* bytes = faults_are_explained() ? PyUnicode_AsUTF8String(name) : nullptr;
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  PyObject* memory =
+      tensor(self, PyTuple_GetItem(field, 0), bytes == nullptr ? "" : PyBytes_AsString(bytes));
+  Py_XDECREF(bytes);
   if (memory == nullptr) return nullptr;
   PyObject* value = PyObject_CallFunctionObjArgs(PyTuple_GetItem(field, 2), memory, nullptr);
   Py_DECREF(memory);
