@@ -15,6 +15,7 @@ steps.batch("many")  # type: ignore[arg-type]
 steps.read("photos", format="webdatset")  # type: ignore[arg-type]
 steps.decode(image={"key": "jpg", "has": "rgb"})  # type: ignore[typeddict-unknown-key]
 steps.shuffle()  # type: ignore[call-arg]
+echoline.torch.Loader("train", rnk=1)  # type: ignore[call-overload]
 
 for arrays in echoline.Loader(pipeline, rank=0):
     ids: "np.ndarray[Any, Any]" = arrays.sample_ids

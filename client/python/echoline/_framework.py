@@ -21,11 +21,12 @@ Item = TypeVar("Item")  # what a loop gives
 _Self = TypeVar("_Self", bound="FrameworkLoader[Any]")
 
 
-def refuse_gpu_options(options: Mapping[str, Any]) -> None:
-    """Raises InvalidArgument for options that only loaders on a GPU have."""
+def host_options(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options of a loader on the CPU. Raises InvalidArgument for those that only loaders on a GPU have."""
     for name in _GPU_OPTIONS:
         if name in options:
             raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
+    return dict(options)
 
 
 class FrameworkLoader(ABC, Generic[Item]):

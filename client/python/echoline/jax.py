@@ -8,7 +8,7 @@ The caller handles meshes and shardings: `jax.device_put(batch, sharding)` distr
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,12 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
-from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, refuse_gpu_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, host_options
+from ._options import FrameworkOptions
 from .cuda import Flip, Normalize, Ragged
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
 
@@ -72,15 +76,14 @@ class Loader(FrameworkLoader[Any]):
     """
 
     def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
-                 collate: Optional[Callable[[Any], Any]] = None, device: Any = "cpu", **kwargs: Any) -> None:
+                 collate: Optional[Callable[[Any], Any]] = None, device: Any = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None:
         ordinal = _gpu_of(device)
         self._on_gpu = ordinal is not None
         if ordinal is not None:
             super().__init__(_DeviceLoader(stream, *args, device=ordinal, **kwargs), fields, collate)
         else:
-            refuse_gpu_options(kwargs)
             self._cpu = jax.devices("cpu")[0]
-            super().__init__(NumpyLoader(stream, *args, **kwargs), fields, collate)
+            super().__init__(NumpyLoader(stream, *args, **host_options(kwargs)), fields, collate)
 
     def _make(self, batch: Any, names: Sequence[str]) -> ArrayBatch:
         return ArrayBatch(batch, {name: self._array(batch[name]) for name in names})

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Callable, Container, Dict, Generic, Iterator, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import (TYPE_CHECKING, Any, Callable, Container, Dict, Generic, Iterator, Mapping, Optional, Sequence, Tuple,
+                    Union, overload)
 
 import numpy as np
 import torch
@@ -18,9 +19,13 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
-from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, refuse_gpu_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, host_options
 from ._library import native
+from ._options import FrameworkOptions
 from .cuda import Flip, Normalize, Ragged
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Dataset", "Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
@@ -177,20 +182,20 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
     @overload
     def __init__(self: "Loader[TensorBatch]", stream: Union[str, Configuration], *args: Any,
                  fields: Optional[Mapping[str, str]] = None, collate: None = None,
-                 device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None: ...
+                 device: Union[str, torch.device] = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None: ...
 
     @overload
     def __init__(self: "Loader[Tuple[torch.Tensor, ...]]", stream: Union[str, Configuration], *args: Any,
                  fields: Sequence[str], collate: None = None, device: Union[str, torch.device] = "cpu",
-                 **kwargs: Any) -> None: ...
+                 **kwargs: Unpack[FrameworkOptions]) -> None: ...
 
     @overload
     def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
-                 collate: Callable[[Any], Item], device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None: ...
+                 collate: Callable[[Any], Item], device: Union[str, torch.device] = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None: ...
 
     def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
                  collate: Optional[Callable[[Any], Item]] = None, device: Union[str, torch.device] = "cpu",
-                 **kwargs: Any) -> None:
+                 **kwargs: Unpack[FrameworkOptions]) -> None:
         device = torch.device(device)
         self._on_gpu = device.type == "cuda"
         if device.type == "cuda":
@@ -201,10 +206,9 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
                                          cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs),
                              fields, collate)
         elif device.type == "cpu":
-            refuse_gpu_options(kwargs)
             if not kwargs.get("writable"):
                 native.explain_faults()
-            super().__init__(NumpyLoader(stream, *args, **kwargs), fields, collate)
+            super().__init__(NumpyLoader(stream, *args, **host_options(kwargs)), fields, collate)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
 
