@@ -124,6 +124,25 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
         with warnings.catch_warnings(action="ignore"):
             self.assertEqual(epochs(lambda: StatefulDataLoader(list(range(40)), batch_size=4)), expected)
 
+    def test_a_data_loader_around_a_data_set_gives_the_batches_and_refuses_workers(self):
+        with RingServer() as server:
+            data = echoline.torch.Dataset(self.loader(server, fields=("label", "image")))
+            loader = torch.utils.data.DataLoader(data, batch_size=None)
+            self.assertEqual(len(loader), 10)
+            for epoch in range(2):
+                found = [label[0].item() for label, _ in loader]
+                self.assertEqual(found, [epoch * 1_000_000 + row for row in range(0, 40, 4)])
+            workers = torch.utils.data.DataLoader(data, batch_size=None, num_workers=1)
+            with self.assertRaisesRegex(echoline.InvalidArgument, "give the DataLoader num_workers=0"):
+                next(iter(workers))
+
+    def test_a_batch_made_of_a_dict_as_frameworks_do_has_the_fields_only(self):
+        with RingServer() as server:
+            batch = self.loader(server).next()
+            moved = type(batch)({name: value.clone() for name, value in batch.items()})
+            self.assertEqual(moved["label"].tolist(), [0, 1, 2, 3])
+            self.assertRegex(repr(moved), r"^TensorBatch\(image uint8 \[5, 7, 3\], label int64 \[\]\)$")
+
     def test_a_gpu_device_needs_a_torch_that_sees_one(self):
         if torch.cuda.is_available():
             self.skipTest("this torch sees a GPU: tests/bench/gpu/torch_test.py")
