@@ -2,12 +2,10 @@
 #include "config/config_page.h"
 
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/descriptor.pb.h>
-
-#include <fstream>
 
 #include "config/names.h"
 #include "config/rules.h"
+#include "config/schema_comments.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
@@ -53,7 +51,7 @@ augmentations, the augmented sample; after `batch`, the batch. `publish` is adde
 
 class Page {
  public:
-  explicit Page(const google::protobuf::DescriptorPool& pool) : pool_(pool) {}
+  explicit Page(const std::string& schema_file) : comments_(schema_file) {}
 
   std::string text() {
     add_message("daemon", *v1::Daemon::descriptor(), 2);
@@ -67,22 +65,6 @@ class Page {
   }
 
  private:
-  template <typename Found>
-  static std::string comment_of(const Found* found) {
-    google::protobuf::SourceLocation location;
-    if (found == nullptr || !found->GetSourceLocation(&location)) return "";
-    std::string text;
-    for (const char c : location.leading_comments) {
-      if (c == '\n') {
-        text += ' ';
-      } else if (!(c == ' ' && (text.empty() || text.back() == ' '))) {
-        text += c;
-      }
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    return text;
-  }
-
   static std::string escaped(const std::string& text) {
     std::string result;
     for (const char c : text) result += c == '|' ? "\\|" : std::string(1, c);
@@ -129,7 +111,7 @@ class Page {
     for (int i = 0; i < message.field_count(); ++i) {
       const FieldDescriptor& field = *message.field(i);
       const FieldRules rules = rules_of(field);
-      const std::string comment = comment_of(pool_.FindFieldByName(field.full_name()));
+      const std::string comment = comments_.of(field);
       text_ += "| `" + field.name() + "` | " + values_text(field, rules) + " | " +
                default_text(field, rules) + " | " + escaped(comment) + " |\n";
     }
@@ -138,7 +120,7 @@ class Page {
   // Nested mappings follow their mapping, one heading level down.
   void add_message(const std::string& title, const Descriptor& message, int level) {
     text_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " `" + title + "`\n";
-    const std::string comment = comment_of(pool_.FindMessageTypeByName(message.full_name()));
+    const std::string comment = comments_.of(message);
     if (!comment.empty()) text_ += "\n" + comment + "\n";
     if (const FieldDescriptor* map = inline_map(message)) {
       return add_rows(*map->message_type()->map_value()->message_type());
@@ -157,19 +139,12 @@ class Page {
     }
   }
 
-  const google::protobuf::DescriptorPool& pool_;
+  SchemaComments comments_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string config_page(const std::string& schema_file) {
-  std::ifstream file(schema_file, std::ios::binary);
-  google::protobuf::FileDescriptorSet files;
-  if (!files.ParseFromIstream(&file)) return "cannot read " + schema_file;
-  google::protobuf::DescriptorPool pool;
-  for (const auto& one : files.file()) pool.BuildFile(one);
-  return Page(pool).text();
-}
+std::string config_page(const std::string& schema_file) { return Page(schema_file).text(); }
 
 }  // namespace echoline::config

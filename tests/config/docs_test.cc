@@ -1,4 +1,5 @@
-// docs/config.md says what the schema says. ECHOLINE_UPDATE_DOCS=1 writes it.
+// docs/config.md and the Python package echoline.steps say what the schema says.
+// ECHOLINE_UPDATE_DOCS=1 writes them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "config/config_page.h"
 #include "config/load.h"
+#include "config/python_steps.h"
 
 namespace echoline::config {
 namespace {
@@ -23,6 +25,14 @@ TEST(ConfigPage, EqualsTheCommentsOfTheSchema) {
   const std::string page = config_page(ECHOLINE_SCHEMA);
   if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(path) << page;
   EXPECT_EQ(read_page(path), page) << "run config_test with ECHOLINE_UPDATE_DOCS=1";
+}
+
+TEST(PythonSteps, EqualTheSchema) {
+  const std::string folder = ECHOLINE_SOURCE_DIR "/client/python/echoline/steps/";
+  for (const auto& [name, text] : python_steps(ECHOLINE_SCHEMA)) {
+    if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(folder + name) << text;
+    EXPECT_EQ(read_page(folder + name), text) << "run config_test with ECHOLINE_UPDATE_DOCS=1";
+  }
 }
 
 TEST(ConfigPage, HasAnExampleThatIsAccepted) {

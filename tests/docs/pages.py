@@ -1,4 +1,5 @@
-"""The pages of the book and their fenced code blocks."""
+"""The pages of the book and their fenced code blocks, and the notebooks."""
+import json
 import pathlib
 import re
 from typing import NamedTuple
@@ -46,3 +47,11 @@ def blocks_of(page):
     if fence is not None:
         raise ValueError(f"{page}:{begin}: this block has no end")
     return blocks
+
+
+def notebooks():
+    """Each notebook as one block: its cells follow each other in one interpreter."""
+    for path in sorted((ROOT / "client" / "examples").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        yield Block(path.name, 1, "python", "\n".join("".join(cell["source"]) for cell in cells if
+                                                      cell["cell_type"] == "code") + "\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs or checks every code block of README.md and docs/, in the order of its page.
+"""Runs or checks every code block of README.md and docs/, in the order of its page, and the notebooks.
 
     yaml     `echoline check --offline`     python, cpp, c   against a private daemon
     sh       in a separate folder, or by another test listed in elsewhere.txt
@@ -11,7 +11,7 @@ import re
 import tempfile
 import unittest
 
-from pages import ROOT, blocks_of, name_of, pages
+from pages import ROOT, blocks_of, name_of, notebooks, pages
 from session import Session
 
 SHOWN = ("", "text", "json", "cmake", "ini", "promql")
@@ -50,6 +50,14 @@ class Snippets(unittest.TestCase):
 
     def runner(self, block):
         return self.ELSEWHERE.get((block.page, block.first_line)) or self.ELSEWHERE.get((block.page, "*"))
+
+    def test_notebooks(self):
+        for notebook in notebooks():
+            with self.subTest(notebook=notebook.page), tempfile.TemporaryDirectory(prefix="echoline-docs-") as folder:
+                session = Session(folder)
+                self.addCleanup(session.stop_daemon)
+                session.python(notebook)
+                session.stop_daemon()
 
     def test_what_runs_elsewhere_is_there(self):
         blocks = [block for page in pages() for block in blocks_of(page)]

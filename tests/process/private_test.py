@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 from support.process_case import ProcessCase, main
 from support.programs import PATIENCE, binary, require_library, wait_until
@@ -65,9 +66,10 @@ class Private(ProcessCase):
         wait_until(lambda: not self.daemons(), lambda: f"still there: {self.daemons()}")
 
     def steps(self, batch=12, **more):
-        return [{"read": {"url": self.place / "set-*.tar", "format": "webdataset"}}, {"shuffle": {"window": 16}},
-                {"decode": {"image": {"key": "u8", "as": "uint8", "shape": (2, 3)}, "label": {"key": "cls", "as": "int64"}}},
-                {"batch": {"size": batch, **more}}]
+        steps = echoline.steps
+        return [steps.read(self.place / "set-*.tar", format="webdataset"), steps.shuffle(window=16),
+                steps.decode(image={"key": "u8", "as": "uint8", "shape": (2, 3)}, label={"key": "cls", "as": "int64"}),
+                steps.batch(batch, **more)]
 
     def configuration(self, **batch):
         """Of a daemon that ends soon."""
@@ -94,6 +96,8 @@ class Private(ProcessCase):
         self.assertEqual([rank.returncode for rank in ranks], [0] * 4, said)
         lines = [out.splitlines() for out, _ in said]
         folder, = {each[0] for each in lines}
+        self.assertEqual("".join(said for _, said in said), "echoline: started a private daemon for train; to watch it: "
+                         f"echoline top --runtime-dir {folder}\n")
         self.assertEqual(sorted(label for each in lines for line in each[1:] for label in json.loads(line)),
                          list(range(RECORDS)))
         self.await_ends()
@@ -148,6 +152,16 @@ class Private(ProcessCase):
             with echoline.Loader(config, "train") as loader:
                 self.assertEqual(self.epoch(loader), expected)
 
+    def test_a_daemon_that_crashes_too_often_is_given_up_with_a_message(self):
+        with unittest.mock.patch("echoline._guard._RESTARTS_MAX", 0), self.assertLogs("echoline", "ERROR") as logs:
+            with echoline.Loader(self.configuration(batch=2), "train", reattach="1500ms") as loader:
+                daemon, = self.daemons()
+                os.kill(daemon, signal.SIGKILL)
+                with self.assertRaises(echoline.DaemonGone):
+                    self.epoch(loader)
+        self.assertRegex(logs.output[0], "ended again after 0 restarts and is not started any more: loaders wait .*; its log is "
+                                         f"{loader.runtime_dir}/daemon.log")
+
     def test_data_that_changed_between_two_runs_are_indexed_again(self):
         config = self.configuration()
         config["daemon"]["exit_when_idle"] = "30s"
@@ -163,6 +177,10 @@ class Private(ProcessCase):
                                                     "unknown.*did you mean 'shuffle'") as raised:
             echoline.Loader([self.steps()[0], {"shufle": {"window": 4}}])
         self.assertTrue(pathlib.Path(str(raised.exception).split("its log is ")[1].split(":")[0]).exists())
+        file = self.place / "mistake.yaml"
+        file.write_text("streams: {train: {pipeline: [{shufle: {}}]}}\n", encoding="utf-8")
+        with self.assertRaisesRegex(echoline.Error, f"echolined: {file}:1:31: key 'shufle': unknown"):
+            echoline.Loader(file)
         # The daemon itself may answer with the reason before it ends.
         with self.assertRaisesRegex(echoline.Error, "(?s)(private daemon ended.*)?/nowhere.tar: No such file"):
             echoline.Loader([{"read": {"url": "/nowhere.tar"}}, *self.steps()[1:]])
@@ -173,6 +191,14 @@ class Private(ProcessCase):
                 echoline.Loader(wrong)
         with self.assertRaisesRegex(echoline.InvalidArgument, "give one of both"):
             echoline.Loader(self.steps(), runtime_dir="/run/echoline")
+
+    def test_a_folder_without_room_is_named(self):
+        # A limit on the size of files, because a full disk needs a disk of its own.
+        program = ("import resource, sys, echoline; resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))\n"
+                   "try: echoline.Loader([{'read': {}}])\nexcept echoline.Error as error: print(error)")
+        done = subprocess.run([sys.executable, "-c", program], cwd=self.place, text=True, capture_output=True, check=True)
+        self.assertRegex(done.stdout, f"^can't write to {self.place}/private, the folder of private daemons: .*File too large.*"
+                                      "; set ECHOLINE_PRIVATE_DIR to another folder, or make room$")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can act as other users")
     def test_the_folder_must_be_this_users_and_a_read_only_home_does_not_matter(self):

@@ -59,6 +59,35 @@ class FrameworkTests:
             self.assertEqual([len(values) for values in last], [4, 4])
             self.assertEqual(last[1].tolist(), [True, True, False, False])
 
+    def test_fields_can_give_a_dict_other_names(self):
+        with RingServer(last=3, rows=42) as server:
+            with self.assertRaisesRegex(KeyError, "no field 'picture'"):
+                self.loader(server, fields={"picture": "pixel_values"})
+            loader = self.loader(server, fields={"image": "pixel_values", "valid": "mask"})
+            for last in loader:
+                self.assertEqual(sorted(last), ["mask", "pixel_values"])
+            np.testing.assert_array_equal(last["pixel_values"][:2], images(0, range(40, 42)))
+            self.assertEqual(last["mask"].tolist(), [True, True, False, False])
+            self.assertEqual((last.step, last.valid_rows), (10, 2))
+            self.assertRegex(repr(loader), "giving dicts of pixel_values, mask$")
+
+    def test_collate_makes_what_the_loop_gives(self):
+        def total(batch):
+            return int(sum(batch["label"]))
+
+        with RingServer() as server:
+            loader = self.loader(server, collate=total)
+            self.assertEqual(list(loader)[:2], [0 + 1 + 2 + 3, 4 + 5 + 6 + 7])
+            self.assertEqual(loader.next(), int(sum(labels(1, range(4)))))
+            self.assertRegex(repr(loader), "giving what total makes of dicts$")
+        with RingServer() as server:
+            self.assertEqual(self.loader(server, fields=("label", "valid"), collate=len).next(), 2)
+
+    def test_dir_lists_the_members_of_the_loader(self):
+        with RingServer() as server, self.loader(server) as loader:
+            self.assertLessEqual({"state_dict", "batch_size", "fields", "skip", "close"}, set(dir(loader)))
+            self.assertEqual((loader.batch_size, loader.last), (4, "drop"))
+
     def test_a_state_resumes_at_the_next_batch(self):
         with RingServer() as server:
             loader = self.loader(server)

@@ -1,4 +1,7 @@
 """echoline.torch.Loader on the CPU. Skipped where there is no torch."""
+import signal
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -60,6 +63,85 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
             batch = plain.next()
             self.assertRegex(repr(batch), r"^TensorBatch\(epoch 0, step 0, 4 rows of .*label int64 \[\]")
             self.assertRegex(repr(loader), r"^echoline.torch.Loader\('train', .*giving tuples of image, label$")
+
+    def end_of(self, server, what, *options):
+        """Runs a program that has the first batch and does `what`, and returns how it ended."""
+        program = ("import ctypes, os, sys, echoline.torch\n"
+                   f"batch = echoline.torch.Loader('train', runtime_dir={server.dir!r}).next()\n{what}\n")
+        done = subprocess.run([sys.executable, "-B", *options, "-c", program], capture_output=True, text=True, timeout=60,
+                              check=False)
+        return done.returncode, done.stderr
+
+    def test_writing_to_a_tensor_of_shared_memory_names_batch_and_field(self):
+        with RingServer() as server:
+            status, said = self.end_of(server, "batch['image'].mul_(0)")
+            self.assertEqual(status, -signal.SIGSEGV)
+            self.assertRegex(said, r"^echoline: this fault is a write to field 'image' of the batch at epoch 0, step 0, "
+                                   r"which is read-only shared memory: write to its clone\(\), or use .*writable=True")
+        with RingServer() as server:
+            _, said = self.end_of(server, "batch['label'].add_(1)", "-X", "faulthandler")
+            self.assertRegex(said, r"(?s)write to field 'label'.*Fatal Python error: Segmentation fault.*line 3 in <module>")
+        with RingServer() as server:
+            status, said = self.end_of(server, "ctypes.string_at(0)")
+            self.assertEqual((status, said), (-signal.SIGSEGV, ""))  # another fault
+        with RingServer() as server:
+            status, said = self.end_of(server, "image, child = batch['image'], os.fork()\n"
+                                               "if child == 0: image.sum()\n"
+                                               "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) + 100)")
+            self.assertEqual(status, 100 - signal.SIGSEGV, said)
+            self.assertIn("a forked child to field 'image'", said)
+
+    def test_states_work_as_those_of_a_stateful_data_loader(self):
+        def epochs(make):
+            """What loaders give that continue before the first batch, within an epoch, and at its end."""
+            loader, found = make(), []
+            states = [loader.state_dict()]
+            batches = iter(loader)
+            first = [int(next(batches)[0]) for _ in range(3)]
+            states.append(loader.state_dict())
+            found.append(first + [int(batch[0]) for batch in batches])
+            states.append(loader.state_dict())
+            for state in states:
+                loader = make()
+                loader.load_state_dict(state)
+                self.assertEqual(len(loader), 10)
+                found.append([int(batch[0]) % 1_000_000 for batch in loader])  # labels of RingServer have the epoch before
+                found.append([int(batch[0]) % 1_000_000 for batch in loader])
+            return found
+
+        def make():
+            server = self.enterContext(RingServer())
+            return self.loader(server, collate=lambda batch: batch["label"].clone())
+
+        whole, rest = list(range(0, 40, 4)), list(range(12, 40, 4))
+        expected = [whole, whole, whole, rest, whole, whole, whole]
+        self.assertEqual(epochs(make), expected)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                from torchdata.stateful_dataloader import StatefulDataLoader
+        except ImportError:
+            self.skipTest("no torchdata to compare with")
+        with warnings.catch_warnings(action="ignore"):
+            self.assertEqual(epochs(lambda: StatefulDataLoader(list(range(40)), batch_size=4)), expected)
+
+    def test_a_data_loader_around_a_data_set_gives_the_batches_and_refuses_workers(self):
+        with RingServer() as server:
+            data = echoline.torch.Dataset(self.loader(server, fields=("label", "image")))
+            loader = torch.utils.data.DataLoader(data, batch_size=None)
+            self.assertEqual(len(loader), 10)
+            for epoch in range(2):
+                found = [label[0].item() for label, _ in loader]
+                self.assertEqual(found, [epoch * 1_000_000 + row for row in range(0, 40, 4)])
+            workers = torch.utils.data.DataLoader(data, batch_size=None, num_workers=1)
+            with self.assertRaisesRegex(echoline.InvalidArgument, "give the DataLoader num_workers=0"):
+                next(iter(workers))
+
+    def test_a_batch_made_of_a_dict_as_frameworks_do_has_the_fields_only(self):
+        with RingServer() as server:
+            batch = self.loader(server).next()
+            moved = type(batch)({name: value.clone() for name, value in batch.items()})
+            self.assertEqual(moved["label"].tolist(), [0, 1, 2, 3])
+            self.assertRegex(repr(moved), r"^TensorBatch\(image uint8 \[5, 7, 3\], label int64 \[\]\)$")
 
     def test_a_gpu_device_needs_a_torch_that_sees_one(self):
         if torch.cuda.is_available():

@@ -132,9 +132,11 @@ def check_sizes(tree):
 
 
 def python_functions(lines):
+    """First line of each function, and the last one if it had no docstring."""
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.lineno, node.end_lineno
+            text = node.body[0] if ast.get_docstring(node) else None
+            yield node.lineno, node.end_lineno - (text.end_lineno - text.lineno + 1 if text else 0)
 
 
 def cpp_functions(lines):

@@ -9,7 +9,9 @@
 
 `echoline.torch.Loader` yields torch tensors and `echoline.jax.Loader` JAX arrays, on the CPU or a GPU.
 `echoline.cuda.Loader` is for other libraries on a GPU. `echoline.serve("stream.yaml")` runs a private daemon.
+`echoline.steps` has a function for each step of a pipeline.
 """
+from . import steps
 from ._batch import Batch, Ragged
 from ._errors import (DaemonGone, Detached, Error, FailedPrecondition, Forked, InvalidArgument, LeaseHeld, NotFound,
                       VersionMismatch)
@@ -19,4 +21,4 @@ from ._serve import Daemon, serve
 
 __version__ = _native.version()
 __all__ = ["Batch", "Daemon", "DaemonGone", "Detached", "Error", "FailedPrecondition", "Forked", "InvalidArgument",
-           "LeaseHeld", "Loader", "NotFound", "Ragged", "VersionMismatch", "serve"]
+           "LeaseHeld", "Loader", "NotFound", "Ragged", "VersionMismatch", "serve", "steps"]

@@ -126,6 +126,8 @@ class AnyBatch(Mapping):
     valid_rows: int
     fresh: int
     is_last: bool
+    flags: Any
+    _fields: Any
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)

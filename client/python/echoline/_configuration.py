@@ -9,7 +9,8 @@ from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
 
 from ._errors import InvalidArgument
 
-#: Path of a YAML file; a dict with its content; a dict of one stream (with `pipeline`); or the list of its steps.
+#: Path of a YAML file; a dict with its content; a dict of one stream (with `pipeline`); or the list of its steps, as
+#: echoline.steps makes them.
 Configuration = Union[str, "os.PathLike[str]", Mapping, Sequence[Mapping]]
 
 DEFAULT_STREAM = "train"

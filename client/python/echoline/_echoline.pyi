@@ -8,6 +8,9 @@ def version() -> str: ...
 def runtime_dir() -> str:
     """The folder in which a loader without a runtime_dir finds its daemon."""
 
+def explain_faults() -> None:
+    """From now on, a fault on the memory of a batch is explained on stderr before it ends the process."""
+
 def refuse_pickle() -> NoReturn: ...
 
 class Memory:
@@ -23,11 +26,12 @@ class Batch:
     fresh: int
     is_last: bool
     _fields: Dict[str, Field]
-    _arrays: Dict[str, Value]
+    _arrays: Dict[str, Any]
     _has_lease: bool
 
     def __new__(cls, epoch: int, step: int, rows: int, valid_rows: int, fresh: int, is_last: bool,
                 fields: Dict[str, Field], arrays: Dict[str, Value]) -> "Batch": ...
+    def __init__(self, *arguments: Any) -> None: ...
     def __getitem__(self, name: str) -> Value: ...
     def _sample_ids(self) -> Memory: ...
     def _uses(self) -> Memory: ...

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import cuda
 from ._errors import FailedPrecondition, InvalidArgument
@@ -13,64 +13,85 @@ UNAVAILABLE = 7  # echoline_status
 #: What `fields` can name besides the stream's own fields, which take precedence.
 ROW_FACTS = ("sample_ids", "uses", "flags", "valid")
 
+#: The names of a tuple; or the names in the stream, each with the one that a dict has for it.
+Fields = Union[Sequence[str], Mapping[str, str]]
+
 _GPU_OPTIONS = ("depth", "echo", "transforms", "pad")
-_Self = TypeVar("_Self", bound="FrameworkLoader")
+Item = TypeVar("Item")  # what a loop gives
+_Self = TypeVar("_Self", bound="FrameworkLoader[Any]")
 
 
-def refuse_gpu_options(options: Mapping[str, Any]) -> None:
-    """Raises InvalidArgument for options that only loaders on a GPU have."""
+def host_options(options: Mapping[str, Any]) -> Dict[str, Any]:
+    """The options of a loader on the CPU. Raises InvalidArgument for those that only loaders on a GPU have."""
     for name in _GPU_OPTIONS:
         if name in options:
             raise InvalidArgument(f"{name} is for GPUs: add device='cuda'")
+    return dict(options)
 
 
-class FrameworkLoader(ABC):
+class FrameworkLoader(ABC, Generic[Item]):
     """Owns `loader`; closes it if `fields` is refused.
 
     KeyError: a name in `fields` is neither a field of the stream nor one of ROW_FACTS. InvalidArgument: the stream fills
-    its last batch with repeats, and `fields` lacks "valid", which marks them.
+    its last batch with repeats, and a tuple lacks "valid", which marks them.
     """
 
-    def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Sequence[str]]) -> None:
-        self._loader = loader
-        self._tuple = None if fields is None else tuple(fields)
+    # Of the inner loader.
+    batch_size: int
+    epoch: int
+    fingerprint: str
+    fresh_per_epoch: int
+    last: str
+    rows_per_epoch: int
+
+    def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Fields],
+                 collate: Optional[Callable[[Any], Item]]) -> None:
+        self._loader, self._collate = loader, collate
+        self._renamed = dict(fields) if isinstance(fields, Mapping) else None
+        self._tuple = None if fields is None or self._renamed is not None else tuple(fields)
         known = loader.fields
-        self._names = tuple(known) if self._tuple is None else tuple(name for name in self._tuple if name in known)
+        self._names = tuple(known if fields is None else (name for name in fields if name in known))
         try:
-            self._check_fields(known)
+            self._check_fields(fields or (), known)
         except BaseException:
             loader.close()
             raise
 
-    def _check_fields(self, known: Mapping[str, Any]) -> None:
-        if self._tuple is None:
-            return
-        for name in self._tuple:
+    def _check_fields(self, fields: Fields, known: Mapping[str, Any]) -> None:
+        for name in fields:
             if name not in known and name not in ROW_FACTS:
                 raise KeyError(f"no field {name!r}; there are: {', '.join((*known, *ROW_FACTS))}")
-        if self._loader.last == "pad" and "valid" not in self._tuple:
+        if self._loader.last == "pad" and self._tuple is not None and "valid" not in self._tuple:
             raise InvalidArgument("the stream fills its last batch with repeats (batch.last: pad), which a tuple does not "
                                   'mark: add "valid" to fields, or leave fields out')
 
     @abstractmethod
-    def _make(self, batch: Any, names: Sequence[str]) -> Mapping[str, Any]:
-        """Converts these fields of a batch."""
+    def _make(self, batch: Any, names: Sequence[str]) -> Any:
+        """Converts these fields of a batch to a dict, which has the properties of the batch."""
 
-    def _convert(self, batch: Any) -> Any:
+    def _convert(self, batch: Any) -> Item:
         made = self._make(batch, self._names)
-        if self._tuple is None:
-            return made
-        if made.valid_rows < made.rows and "valid" not in self._tuple:
+        if self._tuple is not None:
+            made = self._to_tuple(made, self._tuple)
+        elif self._renamed is not None:
+            values = {new: _value(made, name) for name, new in self._renamed.items()}
+            made.clear()
+            made.update(values)
+        return made if self._collate is None else self._collate(made)
+
+    @staticmethod
+    def _to_tuple(made: Any, names: Sequence[str]) -> Any:
+        if made.valid_rows < made.rows and "valid" not in names:
             # With batch.last: partial, a last batch with fewer rows than ranks is filled, too.
             raise FailedPrecondition(f"{made.rows - made.valid_rows} of the {made.rows} rows of this rank's last batch are "
                                      'repeats, which a tuple does not mark: add "valid" to fields')
-        return tuple(made[name] if name in made else getattr(made, name) for name in self._tuple)
+        return tuple(_value(made, name) for name in names)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Item]:
         # Not a generator: its variables would hold a batch while the trainer works on it.
         return map(self._convert, self._loader)
 
-    def next(self, timeout: Optional[float] = None) -> Any:
+    def next(self, timeout: Optional[float] = None) -> Optional[Item]:
         """The next batch, as in the loop; None at the end of an epoch.
 
         Raises TimeoutError if no batch was ready within `timeout` seconds.
@@ -94,8 +115,15 @@ class FrameworkLoader(ABC):
             raise AttributeError(name)
         return getattr(self._loader, name)
 
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(self._loader) if not name.startswith("_"))})
+
     def __repr__(self) -> str:
-        returns = "dicts" if self._tuple is None else f"tuples of {', '.join(self._tuple)}"
+        returns = "dicts" if self._renamed is None else f"dicts of {', '.join(self._renamed.values())}"
+        if self._tuple is not None:
+            returns = f"tuples of {', '.join(self._tuple)}"
+        if self._collate is not None:
+            returns = f"what {getattr(self._collate, '__name__', self._collate)} makes of {returns}"
         return f"{type(self).__module__}.{self._loader!r}, giving {returns}"
 
     def __enter__(self: _Self) -> _Self:
@@ -103,3 +131,8 @@ class FrameworkLoader(ABC):
 
     def __exit__(self, *_: object) -> None:
         self._loader.close()
+
+
+def _value(made: Any, name: str) -> Any:
+    """A field of the batch, or one of ROW_FACTS."""
+    return made[name] if name in made else getattr(made, name)

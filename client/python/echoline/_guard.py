@@ -28,8 +28,12 @@ def guard(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
 
 def _watch(daemon: PrivateDaemon, in_use: Callable[[], bool]) -> None:
     restarts = 0
-    while in_use() and restarts < _RESTARTS_MAX and not sys.is_finalizing():
+    while in_use() and not sys.is_finalizing():
         if not daemon.is_running() and in_use():  # asked again: a daemon may end when its last loader has closed
+            if restarts == _RESTARTS_MAX:
+                _log.error("the private daemon has ended again after %d restarts and is not started any more: loaders wait "
+                           "for their time `reattach`, then raise DaemonGone; its log is %s", restarts, daemon.log_path)
+                return
             restarts += 1
             _log.warning("the private daemon has ended; starting it again; its log is %s", daemon.log_path)
             try:

@@ -87,7 +87,7 @@ class _Progress:
 class Loader(native.Loader):
     """Attaches to a stream of a daemon of this host. Each `for` loop over it is one epoch of read-only batches.
 
-    Loader("train") attaches to the running daemon. Loader("pipeline.yaml", "train") and Loader([{"read": ...}, ...])
+    Loader("train") attaches to the running daemon. Loader("pipeline.yaml", "train") and Loader([steps.read(...), ...])
     attach to a private daemon with this configuration. The first one starts it; all processes of this user with the
     same configuration and working folder share it; it ends a minute after the last one has gone.
 
@@ -162,6 +162,9 @@ class Loader(native.Loader):
         _open_loaders.add(self)
         if self._private is not None:
             guard(self._private, functools.partial(_in_use, self.runtime_dir))
+            if self._private.is_own:
+                print(f"echoline: started a private daemon for {self.stream}; to watch it: "
+                      f"{self._private.how_to_watch()}", file=sys.stderr, flush=True)
 
     def _attach_when_ready(self, state: Optional[str]) -> None:
         deadline = time.monotonic() + self._wait_seconds

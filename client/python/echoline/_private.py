@@ -12,25 +12,22 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import threading
 import time
-from typing import Callable, Iterator, List, Optional
+from typing import BinaryIO, Callable, Iterator, List, Optional
 
 from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._library import native
+from ._private_folders import base_folder, remove_old_folders, writes_explained
 from ._programs import find_daemon
 from ._processes import answers, pid_behind, runs
 
-# Of folders of daemons that ended; the newest ones are kept for their logs.
-_KEPT_FOLDERS = 16
-_FILES = ("echoline.yaml", "daemon.log", "daemon.previous.log", "trainers.json", "control.sock", "door.sock",
-          "door.sock.lock")
 _START_SECONDS = 30
 _STOP_SECONDS = 15
 _LOG_LINES = 20
@@ -48,25 +45,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def _base() -> pathlib.Path:
-    """The folder of all private daemons of this user, which no other user can write to.
-
-    Not in XDG_RUNTIME_DIR: it differs between sessions, and disappears with the last one.
-    """
-    chosen = os.environ.get("ECHOLINE_PRIVATE_DIR")
-    base = pathlib.Path(os.path.abspath(chosen or f"/tmp/echoline-private-{os.geteuid()}"))
-    try:
-        base.mkdir(mode=0o700, parents=bool(chosen), exist_ok=True)
-        found = os.lstat(base)
-    except OSError as error:
-        raise Error(f"the folder of private daemons can't be made: {error}; set ECHOLINE_PRIVATE_DIR to another "
-                    "folder") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise Error(f"{base} is not a folder that only this user can write to; remove it, or set ECHOLINE_PRIVATE_DIR "
-                    "to another folder")
-    return base
 
 
 @contextlib.contextmanager
@@ -87,12 +65,14 @@ class PrivateDaemon:
 
     def __init__(self, config: Configuration, stream: str) -> None:
         self._text = configuration_text(config, stream)
+        self._file = os.fspath(config) if isinstance(config, (str, os.PathLike)) else None
         # Relative addresses are relative to the working folder of the daemon, which is that of its first user.
         self._cwd = os.getcwd()
         key = hashlib.sha256("\0".join((native.version(), self._cwd, self._text)).encode("utf-8", "surrogateescape"))
-        self._base = _base()
+        self._base = base_folder()
         self.folder = self._base / key.hexdigest()[:16]
         self.log_path = self.folder / "daemon.log"
+        self._written = self.folder / "echoline.yaml"
         self._control = self.folder / "control.sock"
         if len(os.fsencode(self._control)) > _SOCKET_PATH_MAX:
             raise InvalidArgument(f"{self._base} is too long for the path of a socket; set ECHOLINE_PRIVATE_DIR to a "
@@ -117,13 +97,24 @@ class PrivateDaemon:
         return answers(self.folder / "door.sock", socket.SOCK_SEQPACKET)
 
     def log_lines(self) -> List[str]:
-        """The end of the log."""
+        """The end of the log. It names the user's file of the configuration where the log has the daemon's copy."""
         try:
             with open(self.log_path, "rb") as log:
                 log.seek(max(0, os.fstat(log.fileno()).st_size - 16384))
-                return log.read().decode("utf-8", "replace").splitlines()[-_LOG_LINES:]
+                text = log.read().decode("utf-8", "replace")
         except OSError:
             return []
+        return text.replace(os.fspath(self._written), self._file or os.fspath(self._written)).splitlines()[-_LOG_LINES:]
+
+    def how_to_watch(self) -> str:
+        """The address of the status page, or, if the configuration has none, a command."""
+        page = re.search(r", metrics at ([\w.:\[\]-]+:\d+)$", "\n".join(self.log_lines()), re.MULTILINE)
+        return f"http://{page.group(1)}/" if page else f"echoline top --runtime-dir {self.folder}"
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this object started the daemon."""
+        return self._process is not None
 
     def _await_end(self) -> None:
         """Waits until the process has ended: it closes its sockets first and writes why last."""
@@ -167,29 +158,36 @@ class PrivateDaemon:
             return
         with self._locked():
             if not self.is_running():
-                self._remove_old_folders()
+                remove_old_folders(self._base, self.folder.name)
                 self._start()
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Excludes starts and stops in all processes of the user."""
-        with _starting, open(self._base / "lock", "ab") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX)
-            yield
+        with _starting:
+            with writes_explained(self._base):
+                lock = open(self._base / "lock", "ab")
+            with lock:
+                fcntl.lockf(lock, fcntl.LOCK_EX)
+                yield
+
+    def _new_log(self) -> BinaryIO:
+        """Writes the configuration; the last daemon's log gets another name."""
+        with writes_explained(self._base):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._written.write_text(self._text, encoding="utf-8", errors="surrogateescape")
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.log_path, self.folder / "daemon.previous.log")
+            return open(self.log_path, "wb")
 
     def _start(self) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        config = self.folder / "echoline.yaml"
-        config.write_text(self._text, encoding="utf-8", errors="surrogateescape")
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(self.log_path, self.folder / "daemon.previous.log")
-        command = [find_daemon(), "--private", self._state_dir(), "--config", os.fspath(config), "--set",
+        command = [find_daemon(), "--private", self._state_dir(), "--config", os.fspath(self._written), "--set",
                    f"daemon.runtime_dir={self.folder}"]
         environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
         # The step `python` runs users' code with the modules of this interpreter.
         environment.setdefault("ECHOLINE_PYTHON", sys.executable)
         # A session of its own: signals for the group or the terminal of the first user are not for the daemon.
-        with open(self.log_path, "wb") as log, _all_processors():
+        with self._new_log() as log, _all_processors():
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._cwd,
                                              env=environment, start_new_session=True)
         self._seen_pid = self._process.pid
@@ -239,21 +237,6 @@ class PrivateDaemon:
         except OSError:
             writable = False
         return state if writable else os.fspath(self._base / "state")
-
-    def _remove_old_folders(self) -> None:
-        """Under the lock, so that no daemon is about to start in one of them."""
-        folders = [entry for entry in os.scandir(self._base) if entry.is_dir() and entry.name not in
-                   ("state", self.folder.name)]
-        folders.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
-        for entry in folders[_KEPT_FOLDERS:]:
-            folder = pathlib.Path(entry.path)
-            if answers(folder / "control.sock", socket.SOCK_STREAM):
-                continue
-            for name in _FILES:
-                with contextlib.suppress(OSError):
-                    os.unlink(folder / name)
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
 
     def await_ready(self, deadline: float, progress: Callable[[str], None]) -> bool:
         """Waits until trainers can attach. False: the daemon has ended and may be started again.

@@ -8,7 +8,7 @@ The caller handles meshes and shardings: `jax.device_put(batch, sharding)` distr
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,12 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
-from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, host_options
+from ._options import FrameworkOptions
 from .cuda import Flip, Normalize, Ragged
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
 
@@ -61,24 +65,25 @@ class _DeviceLoader(cuda.Loader):
     _patience = 10.0
 
 
-class Loader(FrameworkLoader):
-    """Each `for` loop is one epoch of dicts of jax.Arrays (or tuples, see `fields`).
+class Loader(FrameworkLoader[Any]):
+    """Each `for` loop is one epoch of dicts of jax.Arrays (or what `fields` and `collate` say).
 
-    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order.
+    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order;
+    `fields={"image": "pixels"}` yields dicts of these fields with the names on the right. `collate` is a function of such
+    a batch whose result the loop yields instead.
     `device`: "cpu", "cuda", "cuda:1", or a jax.Device. On a GPU there are also `depth`, `echo`, `transforms` and `pad` of
     echoline.cuda.Loader, and JAX's stream waits for each array.
     """
 
-    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
-                 device: Any = "cpu", **kwargs: Any) -> None:
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
+                 collate: Optional[Callable[[Any], Any]] = None, device: Any = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None:
         ordinal = _gpu_of(device)
         self._on_gpu = ordinal is not None
         if ordinal is not None:
-            super().__init__(_DeviceLoader(stream, *args, device=ordinal, **kwargs), fields)
+            super().__init__(_DeviceLoader(stream, *args, device=ordinal, **kwargs), fields, collate)
         else:
-            refuse_gpu_options(kwargs)
             self._cpu = jax.devices("cpu")[0]
-            super().__init__(NumpyLoader(stream, *args, **kwargs), fields)
+            super().__init__(NumpyLoader(stream, *args, **host_options(kwargs)), fields, collate)
 
     def _make(self, batch: Any, names: Sequence[str]) -> ArrayBatch:
         return ArrayBatch(batch, {name: self._array(batch[name]) for name in names})

@@ -1,26 +1,33 @@
 """Batches as torch tensors: views of shared memory on the CPU, of the loader's buffers on a GPU.
 
 Only this module imports torch. Tensors hold their slot or buffer as long as they exist. torch has no read-only tensors:
-do not write to a tensor of shared memory in place, the process would fault; write to its `.clone()`.
+do not write to a tensor of shared memory in place, the process would end with a fault; write to its `.clone()`.
 """
 from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import (TYPE_CHECKING, Any, Callable, Container, Dict, Generic, Iterator, Mapping, Optional, Sequence, Tuple,
+                    Union, overload)
 
 import numpy as np
 import torch
+import torch.utils.data
 
 from . import cuda
 from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
-from ._errors import Error
-from ._framework import UNAVAILABLE, FrameworkLoader, NumpyLoader, refuse_gpu_options
+from ._errors import Error, InvalidArgument
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, host_options
+from ._library import native
+from ._options import FrameworkOptions
 from .cuda import Flip, Normalize, Ragged
 
-__all__ = ["Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Dataset", "Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
 
 # The type to use if this torch lacks an unsigned type: the next wider signed one. It needs a copy, except for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
@@ -32,7 +39,7 @@ class _Buffer:
     @staticmethod
     def of(array: np.ndarray) -> ctypes.Array:
         buffer = (ctypes.c_uint8 * array.nbytes).from_address(array.__array_interface__["data"][0])
-        buffer.view = array
+        buffer.view = array  # type: ignore[attr-defined]
         return buffer
 
 
@@ -82,23 +89,32 @@ def _device_ragged(ragged: Ragged) -> Ragged:
     return Ragged(values, offsets.view(torch.int64) // (bytes_each * math.prod(values.shape[1:])))
 
 
-def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Sequence[str]) -> Dict[str, Any]:
+def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Container[str]) -> Dict[str, Any]:
     values: Dict[str, Any] = {}
     for name in fields:
         value = batch[name]
-        made = _device_ragged(value) if isinstance(value, Ragged) else _device_tensor(value)
+        if isinstance(value, Ragged):
+            values[name] = _device_ragged(value)
+            continue
+        made = _device_tensor(value)
         values[name] = made.permute(0, 3, 1, 2) if name in channels_last else made
     return values
 
 
-class TensorBatch(Dict[str, Any]):
-    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ..."""
+class TensorBatch(Dict[str, torch.Tensor]):
+    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ...
 
-    def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
+    The value of a field whose rows differ in length is a list of tensors, or Ragged on a GPU, other than its type says. A
+    TensorBatch that is made of a dict has no properties.
+    """
+
+    # Trainers of frameworks move a batch to a device with type(batch)({name: tensor, ...}).
+    def __init__(self, values: Mapping[str, Any], batch: Union[Batch, cuda.Batch, None] = None) -> None:
         super().__init__(values)
-        self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
-        self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
-        self._batch = batch
+        if batch is not None:
+            self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
+            self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
+            self._batch = batch
 
     @property
     def sample_ids(self) -> torch.Tensor:
@@ -118,7 +134,8 @@ class TensorBatch(Dict[str, Any]):
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name} {_shape_of(value)}" for name, value in self.items())
-        return f"TensorBatch(epoch {self.epoch}, step {self.step}, {self.rows} rows of {fields})"
+        place = f"epoch {self.epoch}, step {self.step}, {self.rows} rows of " if hasattr(self, "_batch") else ""
+        return f"TensorBatch({place}{fields})"
 
     def clone(self) -> Dict[str, Any]:
         """Copies of the tensors, which you can keep and write to."""
@@ -147,10 +164,12 @@ def _ordinal(device: torch.device) -> int:
     return torch.cuda.current_device() if device.index is None else device.index
 
 
-class Loader(FrameworkLoader):
-    """Replaces a DataLoader: each `for` loop is one epoch of dicts of tensors (or tuples, see `fields`).
+class Loader(FrameworkLoader[Item], Generic[Item]):
+    """Replaces a DataLoader: each `for` loop is one epoch of dicts of tensors (or what `fields` and `collate` say).
 
-    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order. With
+    Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order;
+    `fields={"image": "pixel_values"}` yields dicts of these fields with the names on the right. `collate` is a function
+    of such a batch whose result the loop yields instead. With
     `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when the batch is taken; then there
     are also `depth`, `echo`, `transforms` and `pad` of echoline.cuda.Loader. The layout "channels_last" gives tensors of
     that memory format.
@@ -160,8 +179,23 @@ class Loader(FrameworkLoader):
     outside of the capture, and copy them to the inputs of the graph.
     """
 
-    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Sequence[str]] = None,
-                 device: Union[str, torch.device] = "cpu", **kwargs: Any) -> None:
+    @overload
+    def __init__(self: "Loader[TensorBatch]", stream: Union[str, Configuration], *args: Any,
+                 fields: Optional[Mapping[str, str]] = None, collate: None = None,
+                 device: Union[str, torch.device] = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None: ...
+
+    @overload
+    def __init__(self: "Loader[Tuple[torch.Tensor, ...]]", stream: Union[str, Configuration], *args: Any,
+                 fields: Sequence[str], collate: None = None, device: Union[str, torch.device] = "cpu",
+                 **kwargs: Unpack[FrameworkOptions]) -> None: ...
+
+    @overload
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
+                 collate: Callable[[Any], Item], device: Union[str, torch.device] = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None: ...
+
+    def __init__(self, stream: Union[str, Configuration], *args: Any, fields: Optional[Fields] = None,
+                 collate: Optional[Callable[[Any], Item]] = None, device: Union[str, torch.device] = "cpu",
+                 **kwargs: Unpack[FrameworkOptions]) -> None:
         device = torch.device(device)
         self._on_gpu = device.type == "cuda"
         if device.type == "cuda":
@@ -170,14 +204,35 @@ class Loader(FrameworkLoader):
             index = _ordinal(device)
             super().__init__(cuda.Loader(stream, *args, device=index,
                                          cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs),
-                             fields)
+                             fields, collate)
         elif device.type == "cpu":
-            refuse_gpu_options(kwargs)
-            super().__init__(NumpyLoader(stream, *args, **kwargs), fields)
+            if not kwargs.get("writable"):
+                native.explain_faults()
+            super().__init__(NumpyLoader(stream, *args, **host_options(kwargs)), fields, collate)
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
 
     def _make(self, batch: Any, names: Sequence[str]) -> TensorBatch:
         if self._on_gpu:
-            return TensorBatch(batch, _device_values(batch, names, self._channels_last))
-        return TensorBatch(batch, _host_values(batch, names, self._loader.bfloat16_fields))
+            return TensorBatch(_device_values(batch, names, self._channels_last), batch)
+        return TensorBatch(_host_values(batch, names, self._loader.bfloat16_fields), batch)
+
+
+class Dataset(torch.utils.data.IterableDataset[Item]):
+    """For code that must have a torch.utils.data.DataLoader: DataLoader(Dataset(loader), batch_size=None).
+
+    Its items are the batches of the loader. A stream has no random access: there are no samplers and no workers.
+    """
+
+    def __init__(self, loader: Loader[Item]) -> None:
+        super().__init__()
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Item]:
+        if torch.utils.data.get_worker_info() is not None:
+            raise InvalidArgument("the daemon prepares the batches, and workers can't use the loader of another process: "
+                                  "give the DataLoader num_workers=0")
+        return iter(self.loader)
+
+    def __len__(self) -> int:
+        return len(self.loader)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "errors.h"
 
@@ -84,11 +85,16 @@ Memory memory_of(const Lease& lease, const void* data, std::uint32_t dtype, std:
   return made;
 }
 
+MemoryName name_of(const Batch& batch, const char* field) {
+  return {batch.epoch, batch.step, field};
+}
+
 // The memory of a field; for a ragged field a tuple: memory of the values and of the offsets.
-PyObject* tensor(PyObject* self, PyObject* number) {
+PyObject* tensor(PyObject* self, PyObject* number, const char* field) {
   const unsigned long index = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred() != nullptr) return nullptr;
   Batch& batch = value_of<Batch>(self);
+  const MemoryName name = name_of(batch, field);
   const Lease* lease = share(batch);
   echoline_tensor found{};
   found.size = sizeof(found);
@@ -101,7 +107,7 @@ PyObject* tensor(PyObject* self, PyObject* number) {
     Memory made = memory_of(*lease, found.data, found.dtype, batch.rows);
     made.rank = static_cast<int>(found.rank);
     std::copy_n(found.shape, found.rank, made.shape);
-    return make_memory(made);
+    return make_memory(std::move(made), name);
   }
   const void* values = static_cast<const char*>(found.data) + found.offsets[0];
   std::uint64_t inner_bytes = item;
@@ -110,12 +116,12 @@ PyObject* tensor(PyObject* self, PyObject* number) {
   made.rank = static_cast<int>(found.rank);
   std::copy(found.shape + 1, found.shape + found.rank, made.shape + 1);
   return Py_BuildValue(
-      "NN", make_memory(made),
-      make_memory(memory_of(*lease, found.offsets, ECHOLINE_UINT64, batch.rows + 1)));
+      "NN", make_memory(std::move(made), name),
+      make_memory(memory_of(*lease, found.offsets, ECHOLINE_UINT64, batch.rows + 1), name));
 }
 
 // _sample_ids(), _uses(), _flags(): memory with one word for each row.
-template <auto function, std::uint32_t dtype>
+template <auto function, std::uint32_t dtype, const char* name>
 PyObject* words(PyObject* self, PyObject*) {
   Batch& batch = value_of<Batch>(self);
   const Lease* lease = share(batch);
@@ -124,8 +130,9 @@ PyObject* words(PyObject* self, PyObject*) {
   if (data == nullptr) {
     return raise_status(ECHOLINE_FORKED, "this batch belongs to the parent process");
   }
-  return make_memory(memory_of(*lease, data, dtype, batch.rows));
+  return make_memory(memory_of(*lease, data, dtype, batch.rows), name_of(batch, name));
 }
+constexpr char kSampleIds[] = "sample_ids", kUses[] = "uses", kFlags[] = "flags";
 
 // A borrowed reference; null if an exception is set.
 PyObject* arrays_of(Batch& batch) {
@@ -147,7 +154,11 @@ PyObject* make_value(PyObject* self, PyObject* name) {
   PyObject* fields = value_of<Batch>(self).fields;
   PyObject* field = PyDict_GetItemWithError(fields, name);
   if (field == nullptr) return PyErr_Occurred() ? nullptr : raise_no_field(fields, name);
-  PyObject* memory = tensor(self, PyTuple_GetItem(field, 0));
+  PyObject* bytes = faults_are_explained() ? PyUnicode_AsUTF8String(name) : nullptr;
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  PyObject* memory =
+      tensor(self, PyTuple_GetItem(field, 0), bytes == nullptr ? "" : PyBytes_AsString(bytes));
+  Py_XDECREF(bytes);
   if (memory == nullptr) return nullptr;
   PyObject* value = PyObject_CallFunctionObjArgs(PyTuple_GetItem(field, 2), memory, nullptr);
   Py_DECREF(memory);
@@ -193,9 +204,10 @@ PyMemberDef members[] = {
     {}};
 
 PyMethodDef methods[] = {
-    {"_sample_ids", words<echoline_batch_sample_ids, ECHOLINE_UINT64>, METH_NOARGS, nullptr},
-    {"_uses", words<echoline_batch_uses, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
-    {"_flags", words<echoline_batch_row_flags, ECHOLINE_UINT32>, METH_NOARGS, nullptr},
+    {"_sample_ids", words<echoline_batch_sample_ids, ECHOLINE_UINT64, kSampleIds>, METH_NOARGS,
+     nullptr},
+    {"_uses", words<echoline_batch_uses, ECHOLINE_UINT32, kUses>, METH_NOARGS, nullptr},
+    {"_flags", words<echoline_batch_row_flags, ECHOLINE_UINT32, kFlags>, METH_NOARGS, nullptr},
     {}};
 
 PyGetSetDef properties[] = {{"_arrays", get_arrays, nullptr, nullptr, nullptr},

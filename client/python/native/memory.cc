@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include <utility>
+
 #include "errors.h"
 
 namespace echoline::python {
@@ -62,9 +64,15 @@ bool make_memory_type() {
   return memory_type != nullptr;
 }
 
-PyObject* make_memory(const Memory& memory) {
+PyObject* make_memory(Memory memory, const MemoryName& name) {
+  if (faults_are_explained()) {
+    auto bytes = static_cast<std::size_t>(memory.item_bytes);
+    for (int axis = 0; axis < memory.rank; ++axis)
+      bytes *= static_cast<std::size_t>(memory.shape[axis]);
+    memory.watched = WatchedMemory(memory.data, bytes, name);
+  }
   PyObject* made = make<Memory>(memory_type);
-  if (made != nullptr) value_of<Memory>(made) = memory;
+  if (made != nullptr) value_of<Memory>(made) = std::move(memory);
   return made;
 }
 

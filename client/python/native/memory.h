@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "echoline/echoline.h"
+#include "fault_report.h"
 #include "object.h"
 
 namespace echoline::python {
@@ -20,12 +21,13 @@ struct Memory {
   int item_bytes = 1;
   int rank = 0;
   Py_ssize_t shape[ECHOLINE_RANK_MAX] = {};
+  WatchedMemory watched;
 };
 
 // Call once, when the module is loaded. False if an exception is set.
 bool make_memory_type();
 
-// Creates an object; null if an exception is set.
-PyObject* make_memory(const Memory& memory);
+// Creates an object; null if an exception is set. `name` is for explain_faults().
+PyObject* make_memory(Memory memory, const MemoryName& name);
 
 }  // namespace echoline::python

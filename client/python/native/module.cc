@@ -5,6 +5,7 @@
 #include "device_tensor.h"
 #include "echoline/echoline.h"
 #include "errors.h"
+#include "fault_report.h"
 #include "loader.h"
 
 namespace echoline::python {
@@ -16,6 +17,11 @@ PyObject* runtime_dir(PyObject*, PyObject*) {
   char text[4096] = "";
   echoline_runtime_dir(text, sizeof(text));
   return PyUnicode_DecodeFSDefault(text);
+}
+
+PyObject* start_explaining(PyObject*, PyObject*) {
+  explain_faults();
+  Py_RETURN_NONE;
 }
 
 // Refuses subinterpreters: this module stores classes and functions in globals, which belong to one
@@ -45,6 +51,7 @@ int fill(PyObject* module) {
 }
 
 PyMethodDef functions[] = {{"version", version, METH_NOARGS, nullptr},
+                           {"explain_faults", start_explaining, METH_NOARGS, nullptr},
                            {"refuse_pickle", refuse_pickle, METH_NOARGS, nullptr},
                            {"runtime_dir", runtime_dir, METH_NOARGS, nullptr},
                            {}};

@@ -67,7 +67,7 @@ chmod +x "$folder/libexec/start"
 for program in "${programs[@]}"; do ln -s ../libexec/start "$folder/bin/$(basename "$program")"; done
 # For a machine without them. If the machine has them, its own may be newer, and others need those.
 cp "$folder"/lib/lib{stdc++,gcc_s}.so* "$folder/cxx"
-cp "$root"/client/python/echoline/*.py "$folder/python/echoline"
+cp -r "$root"/client/python/echoline/{*.py,steps} "$folder/python/echoline"
 install --strip "$python" "$folder/python/echoline"
 if [[ -n $numpy ]]; then
   python3 -m pip install --quiet --disable-pip-version-check --target "$folder/python" --python-version "$numpy" \
