@@ -39,7 +39,8 @@ fi
 jobs=$(nproc)
 without=
 under=()  # a command that ctest runs under
-export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$jobs}
+# One more than processors: many tests wait rather than compute.
+export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$((jobs + 1))}
 
 # Python modules and the object stores of the tests, in a virtual environment of the build folder.
 python_environment() {

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <map>
+
 #include "config/complete.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
@@ -72,7 +74,10 @@ class OrderCheck {
   }
 
  private:
-  int seen(StepCase step) const { return seen_[static_cast<std::size_t>(step)]; }
+  int seen(StepCase step) const {
+    const auto found = seen_.find(step);
+    return found == seen_.end() ? 0 : found->second;
+  }
 
   Status error(const v1::Step& step, std::string_view text) const {
     return key_error(locations_.where(step, static_cast<int>(step.step_case())),
@@ -87,7 +92,7 @@ class OrderCheck {
     const StepOrder order = order_of(kind);
     if (order.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
     // Counted before it is checked, so that a second one is found in any place.
-    ++seen_[static_cast<std::size_t>(kind)];
+    ++seen_[kind];
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "is the first step; a pipeline begins with 'read'");
     }
@@ -140,7 +145,7 @@ class OrderCheck {
   const v1::Step* before_ = nullptr;  // the previous step
   int rank_ = 0;                      // reached so far
   int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
-  std::array<int, 128> seen_{};       // counts by kind
+  std::map<StepCase, int> seen_;      // counts by kind
 };
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
