@@ -1,0 +1,143 @@
+#include "recipes/affine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace echoline::recipes {
+namespace {
+
+// Pillow rounds to 15 decimals, so that a quarter turn is exact.
+double rounded(double value) { return std::nearbyint(value * 1e15) / 1e15; }
+
+// A coordinate with 16 bits after the point, as Pillow has it for the nearest pixel.
+std::int64_t fixed(double value) {
+  return static_cast<std::int64_t>(std::floor(value * 65536.0 + 0.5));
+}
+
+bool within(std::int64_t at, std::uint32_t size) {
+  return static_cast<std::uint64_t>(at) < size;  // a negative number becomes a large one
+}
+
+template <std::size_t kChannels>
+void put(const std::uint8_t* pixel, std::uint8_t* out) {
+  for (std::size_t c = 0; c < kChannels; ++c) out[c] = pixel[c];
+}
+
+template <std::size_t kChannels>
+void transform_nearest(const Pixels& in, const Affine& way, const std::uint8_t* fill,
+                       std::uint8_t* out) {
+  const std::int64_t a = fixed(way.a), b = fixed(way.b), d = fixed(way.d), e = fixed(way.e);
+  std::int64_t row_x = fixed(way.c + way.a * 0.5 + way.b * 0.5);
+  std::int64_t row_y = fixed(way.f + way.d * 0.5 + way.e * 0.5);
+  for (std::uint32_t y = 0; y < in.size.height; ++y, row_x += b, row_y += e) {
+    std::int64_t at_x = row_x;
+    std::int64_t at_y = row_y;
+    for (std::uint32_t x = 0; x < in.size.width; ++x, at_x += a, at_y += d, out += kChannels) {
+      const std::int64_t column = at_x >> 16;
+      const std::int64_t row = at_y >> 16;
+      const bool inside = within(column, in.size.width) && within(row, in.size.height);
+      const std::uint8_t* pixel =
+          inside ? in.row(static_cast<std::size_t>(row)) + column * std::int64_t{kChannels} : fill;
+      put<kChannels>(pixel, out);
+    }
+  }
+}
+
+// The two neighbours of a coordinate along one side, and the share of the second one. Beyond the
+// outermost pixel both are the same.
+struct Pair {
+  std::size_t first;
+  std::size_t second;
+  double share;
+};
+
+Pair pair_at(double centre, std::uint32_t size) {
+  const double low = std::floor(centre);
+  const auto index = static_cast<std::int64_t>(low);
+  const std::int64_t last = std::int64_t{size} - 1;
+  return {static_cast<std::size_t>(std::clamp<std::int64_t>(index, 0, last)),
+          static_cast<std::size_t>(std::clamp<std::int64_t>(index + 1, 0, last)), centre - low};
+}
+
+double between(double from, double to, double share) { return from + (to - from) * share; }
+
+// The pixel at (x, y), which is within the picture.
+template <std::size_t kChannels>
+void put_bilinear(const Pixels& in, double x, double y, std::uint8_t* out) {
+  const Pair columns = pair_at(x - 0.5, in.size.width);
+  const Pair rows = pair_at(y - 0.5, in.size.height);
+  const std::uint8_t* upper = in.row(rows.first);
+  const std::uint8_t* lower = in.row(rows.second);
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    const std::size_t left = columns.first * kChannels + c;
+    const std::size_t right = columns.second * kChannels + c;
+    const double above = between(upper[left], upper[right], columns.share);
+    const double below = between(lower[left], lower[right], columns.share);
+    out[c] = static_cast<std::uint8_t>(between(above, below, rows.share));
+  }
+}
+
+template <std::size_t kChannels>
+void transform_bilinear(const Pixels& in, const Affine& way, const std::uint8_t* fill,
+                        std::uint8_t* out) {
+  for (std::uint32_t row = 0; row < in.size.height; ++row) {
+    for (std::uint32_t column = 0; column < in.size.width; ++column, out += kChannels) {
+      const double x = way.a * (column + 0.5) + way.b * (row + 0.5) + way.c;
+      const double y = way.d * (column + 0.5) + way.e * (row + 0.5) + way.f;
+      if (x >= 0 && x < in.size.width && y >= 0 && y < in.size.height) {
+        put_bilinear<kChannels>(in, x, y, out);
+      } else {
+        put<kChannels>(fill, out);
+      }
+    }
+  }
+}
+
+template <std::size_t kChannels>
+void transform_channels(const Pixels& in, const Affine& affine, const Resampling& resampling,
+                        std::uint8_t* out) {
+  const std::uint8_t* fill = resampling.fill.data();
+  if (resampling.sampling == Sampling::kNearest) {
+    transform_nearest<kChannels>(in, affine, fill, out);
+  } else {
+    transform_bilinear<kChannels>(in, affine, fill, out);
+  }
+}
+
+}  // namespace
+
+Affine rotation(double degrees, const ImageSize& size) {
+  // Pillow first makes the angle positive; the sine of the result differs in its last bits.
+  const double turn = std::fmod(degrees, 360.0);
+  const double angle = -(turn < 0 ? turn + 360.0 : turn) * (std::numbers::pi / 180.0);
+  Affine way{.a = rounded(std::cos(angle)), .b = rounded(std::sin(angle))};
+  way.d = rounded(-std::sin(angle));
+  way.e = way.a;
+  const double x = size.width / 2.0;
+  const double y = size.height / 2.0;
+  way.c = x - way.a * x - way.b * y;
+  way.f = y - way.d * x - way.e * y;
+  return way;
+}
+
+Affine inverse(const Affine& way) {
+  const double determinant = way.a * way.e - way.b * way.d;
+  Affine back{.a = way.e / determinant, .b = -way.b / determinant};
+  back.d = -way.d / determinant;
+  back.e = way.a / determinant;
+  back.c = -(back.a * way.c + back.b * way.f);
+  back.f = -(back.d * way.c + back.e * way.f);
+  return back;
+}
+
+void transform(const Pixels& in, const Affine& affine, const Resampling& resampling,
+               std::uint8_t* out) {
+  if (in.channels == 3) {
+    transform_channels<3>(in, affine, resampling, out);
+  } else {
+    transform_channels<1>(in, affine, resampling, out);
+  }
+}
+
+}  // namespace echoline::recipes
