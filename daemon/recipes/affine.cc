@@ -7,8 +7,19 @@
 namespace echoline::recipes {
 namespace {
 
-// Pillow rounds to 15 decimals, so that a quarter turn is exact.
-double rounded(double value) { return std::nearbyint(value * 1e15) / 1e15; }
+// The matrices are computed as torchvision and Pillow do, to the last bit: between two pixels of
+// one value, it decides which value a truncation gives, and a later equalize makes more of it.
+
+constexpr double kDegree = std::numbers::pi / 180.0;
+
+// To 15 decimals, so that a quarter turn is exact. The product needs more than 53 bits.
+double rounded(double value) {
+  return static_cast<double>(std::nearbyint(static_cast<long double>(value) * 1e15L)) / 1e15;
+}
+
+double shear_angle(double tangent) {
+  return std::atan(tangent) * (180.0 / std::numbers::pi) * kDegree;
+}
 
 // A coordinate with 16 bits after the point, as Pillow has it for the nearest pixel.
 std::int64_t fixed(double value) {
@@ -107,17 +118,23 @@ void transform_channels(const Pixels& in, const Affine& affine, const Resampling
 
 }  // namespace
 
+Affine shear_x(double tangent) { return {.b = std::tan(shear_angle(tangent))}; }
+
+Affine shear_y(double tangent) {
+  const double angle = shear_angle(tangent);
+  return {.d = std::sin(angle) / std::cos(angle)};
+}
+
 Affine rotation(double degrees, const ImageSize& size) {
-  // Pillow first makes the angle positive; the sine of the result differs in its last bits.
   const double turn = std::fmod(degrees, 360.0);
-  const double angle = -(turn < 0 ? turn + 360.0 : turn) * (std::numbers::pi / 180.0);
+  const double angle = -(turn < 0 ? turn + 360.0 : turn) * kDegree;
   Affine way{.a = rounded(std::cos(angle)), .b = rounded(std::sin(angle))};
   way.d = rounded(-std::sin(angle));
   way.e = way.a;
   const double x = size.width / 2.0;
   const double y = size.height / 2.0;
-  way.c = x - way.a * x - way.b * y;
-  way.f = y - way.d * x - way.e * y;
+  way.c = way.a * -x + way.b * -y + x;
+  way.f = way.d * -x + way.e * -y + y;
   return way;
 }
 

@@ -17,8 +17,8 @@ struct Affine {
 };
 
 // By the tangent of the angle; the top row, or the left column, stays where it is.
-inline Affine shear_x(double tangent) { return {.b = tangent}; }
-inline Affine shear_y(double tangent) { return {.d = tangent}; }
+Affine shear_x(double tangent);
+Affine shear_y(double tangent);
 // To the right and down.
 inline Affine translation(double x, double y) { return {.c = -x, .f = -y}; }
 // Counter-clockwise around the centre.

@@ -378,18 +378,19 @@ TEST(Chain, FusedStepsEqualTheSameStepsOneByOne) {
   const std::string blur = "gaussian_blur { field: 'image' size: 5 probability: 0.5 }";
   const std::string erasing = "random_erasing { field: 'image' probability: 0.5 }";
   const std::string sharp = "adjust_sharpness { field: 'image' factor: 2 probability: 0.5 }";
-  const std::vector<std::vector<std::string>> kChains = {{kCrop, kFlip, cutout},
-                                                         {kFlip, kCrop, kFlip, jitter},
-                                                         {resize, centre, sure, cutout, jitter},
-                                                         {crop, sure, cutout, resize},
-                                                         {sure, centre, jitter, crop},
-                                                         {cutout, sure, crop, sure, resize, sure},
-                                                         {centre, cutout, centre},
-                                                         {jitter, kCrop, kFlip, kFlip},
-                                                         {resize, sure, resize, centre, cutout},
-                                                         {kCrop, kFlip, recipe, erasing},
-                                                         {recipe, centre, kFlip, blur, sharp},
-                                                         {sure, sharp, kFlip, recipe, jitter, blur}};
+  const std::vector<std::vector<std::string>> kChains = {
+      {kCrop, kFlip, cutout},
+      {kFlip, kCrop, kFlip, jitter},
+      {resize, centre, sure, cutout, jitter},
+      {crop, sure, cutout, resize},
+      {sure, centre, jitter, crop},
+      {cutout, sure, crop, sure, resize, sure},
+      {centre, cutout, centre},
+      {jitter, kCrop, kFlip, kFlip},
+      {resize, sure, resize, centre, cutout},
+      {kCrop, kFlip, recipe, erasing},
+      {recipe, centre, kFlip, blur, sharp},
+      {sure, sharp, kFlip, recipe, jitter, blur}};
   for (const auto& steps : kChains) {
     for (std::uint64_t id = 0; id < 6; ++id) {
       const UseKey key{.seed = 11, .sample = id, .epoch = 0, .use = 0};

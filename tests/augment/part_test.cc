@@ -105,7 +105,6 @@ const std::vector<std::string> kPipelines = {kRandomResized + kFlip,
                                              kSmall + kCentre + kCentre,
                                              kFlip + kRandomResized,
                                              kCutout + kRandom,
-                                             kRecipe + kCentre,
                                              kCentre + kBlur + kRecipe,
                                              kSmall};
 

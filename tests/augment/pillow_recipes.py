@@ -1,5 +1,5 @@
-"""The draws of rand_augment, trivial_augment_wide and auto_augment, implemented a second time, and their operations with
-Pillow, as torchvision.transforms.v2 makes them of PIL images."""
+"""The draws of rand_augment, trivial_augment_wide and auto_augment, implemented a second time, and their operations
+with Pillow, as torchvision.transforms.v2 makes them of PIL images."""
 import math
 
 import numpy
@@ -99,11 +99,11 @@ def affine(picture, matrix, resample, fill):
 
 def apply(picture, operation, value, resample=Image.NEAREST, fill=0):
     """One operation on a PIL image; `fill` is a colour of its mode."""
-    tangent = math.tan(math.atan(value)) if operation.startswith("Shear") else 0
+    angle = math.radians(math.degrees(math.atan(value))) if operation.startswith("Shear") else 0
     functions = {
         "Identity": lambda: picture,
-        "ShearX": lambda: affine(picture, (1, tangent, 0, 0, 1, 0), resample, fill),
-        "ShearY": lambda: affine(picture, (1, 0, 0, tangent, 1, 0), resample, fill),
+        "ShearX": lambda: affine(picture, (1, math.tan(angle), 0, 0, 1, 0), resample, fill),
+        "ShearY": lambda: affine(picture, (1, 0, 0, math.sin(angle) / math.cos(angle), 1, 0), resample, fill),
         "TranslateX": lambda: affine(picture, (1, 0, -int(value), 0, 1, 0), resample, fill),
         "TranslateY": lambda: affine(picture, (1, 0, 0, 0, 1, -int(value)), resample, fill),
         "Rotate": lambda: picture.rotate(value, resample, fillcolor=fill),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "augment/chain.h"
@@ -42,7 +43,8 @@ TEST(Recipes, DrawsEqualThoseOfTheSecondImplementation) {
                {{Operation::kContrast, 1.32999998331069946},
                 {Operation::kRotate, 11},
                 {Operation::kTranslateY, -62}});
-  expect_equal(trivial_augment_wide_draw(key_of(2), 2, kSize, 31), {{Operation::kTranslateY, -7}});
+  expect_equal(recipes::trivial_augment_wide_draw(key_of(2), 2, kSize, 31),
+               {{Operation::kTranslateY, -7}});
   expect_equal(auto_augment_draw(key_of(2), 2, kSize, recipes::Policy::kCifar10),
                {{Operation::kSharpness, 1.8999999761581421},
                 {Operation::kBrightness, 1 - 0.8999999761581421}});
@@ -66,7 +68,7 @@ TEST(Recipes, TranslationsAreCutAsTorchDoes) {
 TEST(Recipes, TrivialAugmentDrawsAllOperationsAndMagnitudes) {
   std::set<std::pair<Operation, double>> drawn;
   for (std::uint64_t sample = 0; sample < 20000; ++sample) {
-    const Changes changes = trivial_augment_wide_draw(key_of(sample), 1, kSize, 5);
+    const Changes changes = recipes::trivial_augment_wide_draw(key_of(sample), 1, kSize, 5);
     ASSERT_EQ(changes.span().size(), 1U);
     drawn.insert({changes.span()[0].operation, changes.span()[0].amount});
   }
