@@ -58,26 +58,27 @@ void transform_nearest(const Pixels& in, const Affine& way, const std::uint8_t* 
 // The two neighbours of a coordinate along one side, and the share of the second one. Beyond the
 // outermost pixel both are the same.
 struct Pair {
-  std::size_t first;
-  std::size_t second;
+  std::uint32_t first;
+  std::uint32_t second;
   double share;
 };
 
-Pair pair_at(double centre, std::uint32_t size) {
-  const double low = std::floor(centre);
-  const auto index = static_cast<std::int64_t>(low);
-  const std::int64_t last = std::int64_t{size} - 1;
-  return {static_cast<std::size_t>(std::clamp<std::int64_t>(index, 0, last)),
-          static_cast<std::size_t>(std::clamp<std::int64_t>(index + 1, 0, last)), centre - low};
+// `at` is from 0 to below `size`; pixels have their centres at halves.
+Pair pair_at(double at, std::uint32_t size) {
+  const double centre = at - 0.5;
+  if (centre < 0) return {0, 0, centre + 1.0};
+  const auto index = static_cast<std::int32_t>(centre);  // floor() would be a call
+  const auto first = static_cast<std::uint32_t>(index);
+  return {first, std::min(first + 1, size - 1), centre - index};
 }
 
-double between(double from, double to, double share) { return from + (to - from) * share; }
+double between(int from, int to, double share) { return from + (to - from) * share; }
 
 // The pixel at (x, y), which is within the picture.
 template <std::size_t kChannels>
 void put_bilinear(const Pixels& in, double x, double y, std::uint8_t* out) {
-  const Pair columns = pair_at(x - 0.5, in.size.width);
-  const Pair rows = pair_at(y - 0.5, in.size.height);
+  const Pair columns = pair_at(x, in.size.width);
+  const Pair rows = pair_at(y, in.size.height);
   const std::uint8_t* upper = in.row(rows.first);
   const std::uint8_t* lower = in.row(rows.second);
   for (std::size_t c = 0; c < kChannels; ++c) {
@@ -85,7 +86,7 @@ void put_bilinear(const Pixels& in, double x, double y, std::uint8_t* out) {
     const std::size_t right = columns.second * kChannels + c;
     const double above = between(upper[left], upper[right], columns.share);
     const double below = between(lower[left], lower[right], columns.share);
-    out[c] = static_cast<std::uint8_t>(between(above, below, rows.share));
+    out[c] = static_cast<std::uint8_t>(static_cast<int>(above + (below - above) * rows.share));
   }
 }
 
