@@ -1,6 +1,8 @@
 #include "augment/box_mover.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace echoline::augment {
 
@@ -31,6 +33,24 @@ void BoxMover::mirror(std::uint32_t width) {
     corners_[i] = edge - corners_[i + 2];
     corners_[i + 2] = edge - left;
   }
+}
+
+void BoxMover::move(const recipes::Affine& way, const decode::ImageSize& size) {
+  // The smallest and the largest value of a coordinate over the four corners.
+  const auto extent = [](double x, double y, double offset, const float* box) {
+    const auto [left, right] = std::minmax({x * box[0], x * box[2]});
+    const auto [top, bottom] = std::minmax({y * box[1], y * box[3]});
+    return std::pair(static_cast<float>(left + top + offset),
+                     static_cast<float>(right + bottom + offset));
+  };
+  for (std::size_t i = 0; i < corners_.size(); i += 4) {
+    float* box = corners_.data() + i;
+    const auto columns = extent(way.a, way.b, way.c, box);
+    const auto rows = extent(way.d, way.e, way.f, box);
+    std::tie(box[0], box[2]) = columns;
+    std::tie(box[1], box[3]) = rows;
+  }
+  clip(size);
 }
 
 void BoxMover::clip(const decode::ImageSize& size) {

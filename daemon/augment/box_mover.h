@@ -5,6 +5,7 @@
 #include <span>
 
 #include "decode/image_reader.h"
+#include "recipes/affine.h"
 
 namespace echoline::augment {
 
@@ -21,6 +22,9 @@ class BoxMover {
   void scale(const decode::ImageSize& from, const decode::ImageSize& to);
   // Left to right.
   void mirror(std::uint32_t width);
+  // By the way of points from a picture of this size to the result, of the same size. A box becomes
+  // the smallest one around its four corners. Boxes are clipped.
+  void move(const recipes::Affine& way, const decode::ImageSize& size);
   // Clips to a picture of this size.
   void clip(const decode::ImageSize& size);
 

@@ -5,18 +5,13 @@
 #include <cmath>
 
 #include "decode/colors.h"
+#include "recipes/blend.h"
 
 namespace echoline::augment {
 namespace {
 
+using recipes::blend;
 using Table = std::array<std::uint8_t, 256>;
-
-// Interpolates from `from` (factor 0) to `to` (factor 1) and beyond. In float, clamped, then
-// truncated, as Pillow's ImageBlend does.
-inline std::uint8_t blend(int from, int to, float factor) {
-  const float value = static_cast<float>(from) + factor * static_cast<float>(to - from);
-  return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
-}
 
 void apply(const Table& table, std::uint8_t* pixels, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) pixels[i] = table[pixels[i]];

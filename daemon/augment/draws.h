@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,20 @@ Box random_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height, 
                     std::uint32_t crop_height, std::uint32_t crop_width);
 
 bool flip_drawn(const UseKey& key, std::uint8_t step, double probability);
+
+// Whether a step changes this use at all; the first draw of steps that have a probability.
+bool chance_drawn(SampleRandom& random, double probability);
+
+// torchvision's RandomErasing: nothing with the rest of the probability, and if at most ten tries
+// of (area, ratio) give no rectangle that is smaller than the image on both sides; then top, left.
+// The ratio is that of height to width.
+std::optional<Box> erased_box(const UseKey& key, std::uint8_t step, std::uint32_t height,
+                              std::uint32_t width, double probability, const Range& scale,
+                              const Range& ratio);
+
+// The standard deviation of a blur in pixels; nothing with the rest of the probability.
+std::optional<double> blur_sigma(const UseKey& key, std::uint8_t step, double probability,
+                                 const Range& sigma);
 
 // The square with sides of `side` pixels around a uniform centre (draws row, then column), clipped
 // to the image. DeVries and Taylor, "Improved Regularization of Convolutional Neural Networks with

@@ -118,7 +118,7 @@ void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor,
   picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);
   for (const Instruction& instruction : program.instructions) {
     enter_step(instruction.step);
-    instruction.op->apply({key, scratch.resize}, picture, instruction.in_row);
+    instruction.op->apply({key, scratch.resize, scratch.lines}, picture, instruction.in_row);
   }
   // Without a normalizer the pixels may already be in the row: see FieldProgram::mark_rows.
   if (program.normalizer) {

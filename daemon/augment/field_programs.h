@@ -25,6 +25,7 @@ class FieldPrograms {
   struct Scratch {
     std::vector<Picture> pictures;  // by field
     ResizeScratch resize;
+    std::vector<float> lines;
     // Boxes and their labels after the moves of their image, by field; other fields' are not used.
     std::vector<decode::Tensor> moved;
     ChangedBoxes boxes;

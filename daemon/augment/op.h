@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "augment/box_mover.h"
 #include "augment/resize.h"
@@ -60,6 +61,8 @@ class Picture {
   // Dense pixels that may be changed in place; copies them first if they belong to the sample. The
   // view may still be mirrored.
   std::uint8_t* editable(bool in_row);
+  // The whole picture, not mirrored; copies the pixels if the view is.
+  const View& unmirrored();
   // Writes the pixels to the row, if they are not there yet, and resolves the mirror.
   void settle();
 
@@ -78,6 +81,7 @@ class Picture {
 struct Work {
   const UseKey& key;
   ResizeScratch& resize;
+  std::vector<float>& lines;  // of a blur
 };
 
 class Crop;

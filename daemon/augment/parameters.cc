@@ -60,6 +60,33 @@ Result<Range> range_within(const google::protobuf::RepeatedField<double>& values
                             name, fmt::join(values, ", "), limits[0], limits[1]));
 }
 
+Result<double> probability_of(const std::optional<double>& value, double otherwise) {
+  const double probability = value.value_or(otherwise);
+  // Written so that NaN is refused, too.
+  if (probability >= 0 && probability <= 1) return probability;
+  return Status(Code::kInvalidArgument,
+                fmt::format("probability is {}; 0 to 1 is allowed", probability));
+}
+
+Result<std::array<std::uint8_t, 3>> fill_of(
+    const google::protobuf::RepeatedField<std::uint32_t>& values, std::uint32_t channels) {
+  const auto count = static_cast<std::uint32_t>(values.size());
+  if (count > 1 && count != channels) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("fill has {} values; one, or {}, one for each channel, is allowed",
+                              count, channels));
+  }
+  std::array<std::uint8_t, 3> fill{};
+  for (std::uint32_t i = 0; i < channels && count > 0; ++i) {
+    const std::uint32_t value = values[static_cast<int>(count == 1 ? 0 : i)];
+    if (value > 255) {
+      return Status(Code::kInvalidArgument, fmt::format("fill has {}; 0 to 255 is allowed", value));
+    }
+    fill[i] = static_cast<std::uint8_t>(value);
+  }
+  return fill;
+}
+
 Status check_pixels(const ImageSize& size) {
   if (size.pixels() <= kPixelsMax) return {};
   return {Code::kResourceExhausted,

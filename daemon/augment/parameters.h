@@ -4,7 +4,9 @@
 
 #include <google/protobuf/repeated_field.h>
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "augment/draws.h"
@@ -25,6 +27,11 @@ Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, co
 // The same for numbers within limits.
 Result<Range> range_within(const google::protobuf::RepeatedField<double>& values, const char* name,
                            const Range& otherwise, const Range& limits);
+// 0 to 1; `otherwise` if it is not set.
+Result<double> probability_of(const std::optional<double>& value, double otherwise);
+// A value for each channel from one for all, or one for each; 0 if there are none.
+Result<std::array<std::uint8_t, 3>> fill_of(
+    const google::protobuf::RepeatedField<std::uint32_t>& values, std::uint32_t channels);
 // kResourceExhausted for results of more than 100 million pixels.
 Status check_pixels(const ImageSize& size);
 

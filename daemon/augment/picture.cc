@@ -45,6 +45,15 @@ std::uint8_t* Picture::editable(bool in_row) {
   return const_cast<std::uint8_t*>(view_.data);
 }
 
+const View& Picture::unmirrored() {
+  if (view().mirrored) {
+    std::uint8_t* copy = room(view_.size, false);
+    copy_pixels(view_, copy);
+    take(copy, view_.size, false);
+  }
+  return view_;
+}
+
 void Picture::settle() {
   auto* row = reinterpret_cast<std::uint8_t*>(row_.data());
   if (view_.data != row) return copy_pixels(view_, row);

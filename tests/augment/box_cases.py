@@ -1,10 +1,11 @@
 """Pipelines and boxes for which golden/boxes.json has the results of torchvision.transforms.v2.
 
 A geometry is a list of what the steps do: ("crop", top, left, height, width), also beyond the picture,
-("resize", height, width) and ("flip",). It follows from the draws alone."""
+("resize", height, width), ("flip",) and ("change", operation, magnitude) of a recipe. It follows from the draws alone."""
 import random
 
 import draws
+import pillow_recipes
 
 SEED, EPOCH, USE = 7, 3, 2
 SIZES = ((375, 500), (333, 251), (96, 128), (480, 640))
@@ -60,6 +61,11 @@ def resized_crop(sample, size, to):
     return [("crop", *draws.random_resized_crop(drawn(sample, 1), *size)), ("resize", *to)]
 
 
+def rand_augment(sample, size):
+    changes = pillow_recipes.rand_augment(drawn(sample, 1), size[::-1], operations=4, index=20)
+    return [("change", *change) for change in changes]
+
+
 def iou_crop(sample, size, boxes):
     box = draws.random_iou_crop(drawn(sample, IOU_STEP), *size, boxes)
     return [("crop_centres", *box)] if box != (0, 0, *size) else []
@@ -85,10 +91,14 @@ CASES = {
     "letterbox": (['letterbox { field: "image" size: [160, 200] fill: 9 }', FLIP],
                   lambda n, s, b: [*letterbox(s, (160, 200)), *flips(n, 2)]),
     "flip": ([FLIP], lambda n, s, b: flips(n, 1)),
+    "rand augment": (['rand_augment { field: "image" operations: 4 magnitude: 20 }', FLIP],
+                     lambda n, s, b: [*rand_augment(n, s), *flips(n, 2)]),
     "iou crop": (['random_iou_crop { field: "image" }', 'resize { field: "image" size: [60, 60] }', FLIP,
                   'sanitize_boxes { field: "boxes" min_size: 4 min_area: 30 }'],
                  lambda n, s, b: [*iou_crop(n, s, b), ("resize", 60, 60), *flips(n, 3)]),
 }
+# Corners in float32 by torch's matrix product, whose order of additions is not known, by at most so many pixels.
+ALLOWED = {"rand augment": 1e-3}
 SANITIZED = {"iou crop": (4, 30)}  # min_size, min_area
 SAMPLES = 8
 

@@ -9,6 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "decode" / "dump"))
 import box_cases
 import draws
+import pillow_recipes
 from pillow_jitter import jitter
 from pipelines import Image, difference, drawing, numpy, run_all
 
@@ -31,6 +32,8 @@ def moved(picture, moves, fill):
     for kind, *numbers in moves:
         if kind == "flip":
             picture = picture.transpose(Image.FLIP_LEFT_RIGHT)
+        elif kind == "change":
+            picture = pillow_recipes.apply(picture, *numbers, Image.NEAREST, (fill,) * 3)
         elif kind == "resize":
             picture = picture.resize(numbers[::-1], Image.BILINEAR)
         else:
@@ -60,7 +63,7 @@ class Boxes(unittest.TestCase):
                 with self.subTest(case=name, sample=given[0]):
                     self.assertIsInstance(ours, dict, ours)
                     expected = numpy.array(theirs["boxes"], numpy.float32).reshape(-1, 4)
-                    self.assertEqual(ours["boxes"].tolist(), expected.tolist())
+                    self.assertLessEqual(difference(ours["boxes"], expected), box_cases.ALLOWED.get(name, 0))
                     self.assertEqual(ours["labels"].tolist(), theirs["labels"])
                     self.assertEqual(ours["image"].shape[:2], tuple(theirs["size"]))
                     picture = moved(Image.open(self.records[given[0]][0]), geometry(*given), 9 if name == "letterbox" else 0)

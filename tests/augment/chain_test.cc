@@ -406,15 +406,23 @@ TEST(Chain, FusedStepsEqualTheSameStepsOneByOne) {
   const std::string centre = "center_crop { field: 'image' size: [18, 26] }";
   const std::string resize = "resize { field: 'image' size: [30, 28] }";
   const std::string sure = "horizontal_flip { field: 'image' probability: 1 }";
-  const std::vector<std::vector<std::string>> kChains = {{kCrop, kFlip, cutout},
-                                                         {kFlip, kCrop, kFlip, jitter},
-                                                         {resize, centre, sure, cutout, jitter},
-                                                         {crop, sure, cutout, resize},
-                                                         {sure, centre, jitter, crop},
-                                                         {cutout, sure, crop, sure, resize, sure},
-                                                         {centre, cutout, centre},
-                                                         {jitter, kCrop, kFlip, kFlip},
-                                                         {resize, sure, resize, centre, cutout}};
+  const std::string recipe = "rand_augment { field: 'image' operations: 3 magnitude: 12 }";
+  const std::string blur = "gaussian_blur { field: 'image' size: 5 probability: 0.5 }";
+  const std::string erasing = "random_erasing { field: 'image' probability: 0.5 }";
+  const std::string sharp = "adjust_sharpness { field: 'image' factor: 2 probability: 0.5 }";
+  const std::vector<std::vector<std::string>> kChains = {
+      {kCrop, kFlip, cutout},
+      {kFlip, kCrop, kFlip, jitter},
+      {resize, centre, sure, cutout, jitter},
+      {crop, sure, cutout, resize},
+      {sure, centre, jitter, crop},
+      {cutout, sure, crop, sure, resize, sure},
+      {centre, cutout, centre},
+      {jitter, kCrop, kFlip, kFlip},
+      {resize, sure, resize, centre, cutout},
+      {kCrop, kFlip, recipe, erasing},
+      {recipe, centre, kFlip, blur, sharp},
+      {sure, sharp, kFlip, recipe, jitter, blur}};
   for (const auto& steps : kChains) {
     for (std::uint64_t id = 0; id < 6; ++id) {
       const UseKey key{.seed = 11, .sample = id, .epoch = 0, .use = 0};
@@ -429,7 +437,8 @@ TEST(Chain, TheSteadyStateAllocatesNothing) {
   Runner runner(
       {"color_jitter { field: 'image' brightness: 0.4 contrast: 0.4 saturation: 0.4 hue: 0.1 }",
        "resize { field: 'image' size: 40 }", kCrop, kFlip, "cutout { field: 'image' size: 8 }",
-       kNormalize});
+       "rand_augment { field: 'image' }", "gaussian_blur { field: 'image' size: 7 }",
+       "random_erasing { field: 'image' probability: 0.5 }", kNormalize});
   const Sample samples[] = {sample_of(50, 60), sample_of(80, 41), sample_of(33, 97)};
   runner.make_rows(samples[0]);
   long before = 0;

@@ -149,3 +149,26 @@ def photometric_distort(draws, probability=0.5, brightness=(0.875, 1.125), contr
             j = draws.below(i + 1)
             channels[i], channels[j] = channels[j], channels[i]
     return [(name, drawn[name][1]) for name in order if drawn[name][0]], channels
+
+
+def chance(draws, probability):
+    return draws.uniform() < probability
+
+
+def random_erasing(draws, height, width, probability=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3)):
+    """(top, left, height, width), or None"""
+    if not chance(draws, probability):
+        return None
+    for _ in range(10):
+        area = height * width * draws.uniform(*scale)
+        aspect = math.exp(draws.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        h, w = round(math.sqrt(area * aspect)), round(math.sqrt(area / aspect))
+        if h < height and w < width:
+            top = draws.below(height - h + 1)
+            return top, draws.below(width - w + 1), h, w
+    return None
+
+
+def blur_sigma(draws, probability=1.0, sigma=(0.1, 2.0)):
+    """None where the step changes nothing."""
+    return draws.uniform(*sigma) if chance(draws, probability) else None

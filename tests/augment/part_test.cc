@@ -32,6 +32,8 @@ const std::string kPadded = step("random_crop", "size: [40, 41] padding: 30 fill
 const std::string kShorter = step("resize", "size: 30");
 const std::string kSmall = step("resize", "size: [29, 33] interpolation: 'bicubic'");
 const std::string kCutout = step("cutout", "size: 9");
+const std::string kRecipe = step("rand_augment", "operations: 4 magnitude: 20");
+const std::string kBlur = step("gaussian_blur", "size: 5");
 const std::string kJitter = step("color_jitter", "brightness: 0.4 contrast: 0.4 hue: 0.1");
 
 // Decodes whole pictures and parts, and runs the chain on both.
@@ -103,6 +105,7 @@ const std::vector<std::string> kPipelines = {kRandomResized + kFlip,
                                              kSmall + kCentre + kCentre,
                                              kFlip + kRandomResized,
                                              kCutout + kRandom,
+                                             kCentre + kBlur + kRecipe,
                                              kSmall};
 
 void expect_equal(TwoWays& rows, const std::string& file, const UseKey& key) {

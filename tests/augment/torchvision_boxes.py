@@ -1,5 +1,6 @@
 """Makes golden/boxes.json with torchvision.transforms.v2, 0.17 or later. Run it again if box_cases.py changes."""
 import json
+import math
 import pathlib
 
 import torch
@@ -17,11 +18,28 @@ def apply(move, boxes):
         return F.horizontal_flip(boxes), kept
     if kind == "resize":
         return F.resize(boxes, numbers), kept
+    if kind == "change":
+        return changed(boxes, *numbers), kept
     if kind == "crop_centres":
         top, left, height, width = numbers
         x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
         kept = (left < x) & (x < left + width) & (top < y) & (y < top + height)
     return F.crop(boxes, *numbers), kept
+
+
+def changed(boxes, operation, value):
+    """The boxes after an operation of a recipe."""
+    if operation == "Rotate":
+        return F.rotate(boxes, value)
+    if not operation.startswith(("Shear", "Translate")):
+        return boxes
+    shear, centre = [0.0, 0.0], None
+    translate = [0, 0]
+    if operation.startswith("Shear"):
+        shear["XY".index(operation[-1])], centre = math.degrees(math.atan(value)), [0, 0]
+    else:
+        translate["XY".index(operation[-1])] = int(value)
+    return F.affine(boxes, angle=0.0, translate=translate, scale=1.0, shear=shear, center=centre)
 
 
 def result(name, sample, size, given):

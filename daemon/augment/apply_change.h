@@ -1,0 +1,16 @@
+// Applies an operation of a recipe to the picture of a program.
+#pragma once
+
+#include "augment/op.h"
+#include "recipes/change.h"
+
+namespace echoline::augment {
+
+// `resampling` is for operations that move pixels. `in_row` as in Op::apply.
+void apply_change(const recipes::Change& change, const recipes::Resampling& resampling,
+                  Picture& picture, bool in_row);
+
+// The pixels that operations of recipes/ read, not mirrored.
+recipes::Pixels pixels_of(Picture& picture);
+
+}  // namespace echoline::augment

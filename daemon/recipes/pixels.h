@@ -1,0 +1,24 @@
+// What the operations of this module read: uint8 [height, width, channels], rows not always dense.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decode/image_reader.h"
+
+namespace echoline::recipes {
+
+using decode::ImageSize;
+
+// 1 or 3 channels. Does not own the pixels.
+struct Pixels {
+  const std::uint8_t* data = nullptr;
+  std::size_t stride = 0;  // bytes from row to row
+  ImageSize size;
+  std::uint32_t channels = 0;
+
+  const std::uint8_t* row(std::size_t y) const { return data + y * stride; }
+  std::size_t row_bytes() const { return std::size_t{size.width} * channels; }
+};
+
+}  // namespace echoline::recipes
