@@ -17,9 +17,10 @@ MODELS = {
     "ScaledObject": ("cloudcoil.models.keda.v1alpha1", "ScaledObject"),
     "Certificate": ("cloudcoil.models.cert_manager.v1", "Certificate"),
     "Issuer": ("cloudcoil.models.cert_manager.v1", "Issuer"),
-    "PodMonitor": ("cloudcoil.models.prometheus_operator.v1", "PodMonitor"),
-    "PrometheusRule": ("cloudcoil.models.prometheus_operator.v1", "PrometheusRule"),
 }
+# Objects of the Prometheus operator, by hand: its models take three times as long to load as all others. promtool checks
+# the content of a PrometheusRule (tests/monitoring).
+OPERATORS_KEYS = {"PodMonitor": {"selector", "podMetricsEndpoints"}, "PrometheusRule": {"groups"}}
 
 
 def documents(path):
@@ -89,6 +90,10 @@ def _without_quantities(value):
 
 def check_schema(given):
     """Raises ValueError if an object does not fit its schema."""
+    if given["kind"] in OPERATORS_KEYS:
+        if given["apiVersion"] != "monitoring.coreos.com/v1" or set(given["spec"]) != OPERATORS_KEYS[given["kind"]]:
+            raise ValueError(f"{given['kind']}: not as expected")
+        return
     if given["kind"] in MODELS:
         for job in given["spec"].get("replicatedJobs", []):
             check_schema({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["name"]},

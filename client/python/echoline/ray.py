@@ -19,7 +19,7 @@ import sys
 import threading
 import uuid
 from collections import Counter
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import ray
 import yaml
@@ -33,8 +33,9 @@ from ._serve import Daemon
 __all__ = ["Daemons", "Place", "place_in_train", "places"]
 
 _log = logging.getLogger("echoline")
-_LoaderType = TypeVar("_LoaderType")
 _STOP_SECONDS = 30
+# Of a daemon that dies, as for private daemons.
+_RESTARTS = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +84,13 @@ def places(actors: Sequence[Any], timeout: float = 60) -> List[Place]:
         raise InvalidArgument("a job has one actor at least")
     nodes = ray.get([actor.__ray_call__.remote(_node_of) for actor in actors], timeout=timeout)
     sizes = Counter(nodes)
-    first, begins = 0, {}
+    first = 0
+    begins: Dict[str, int] = {}
     for node, size in sizes.items():  # in the order in which the nodes appear
         begins[node] = first
         first += size
-    found, seen = [], Counter()
+    found: List[Place] = []
+    seen: Counter[str] = Counter()
     for node in nodes:
         found.append(Place(begins[node] + seen[node], len(nodes), seen[node], sizes[node]))
         seen[node] += 1
@@ -142,7 +145,7 @@ class _Starter:
 
     def host(self, node: str) -> Any:
         if node not in self._hosts:
-            options = {"num_cpus": self._cpus, "max_restarts": -1,
+            options = {"num_cpus": self._cpus, "max_restarts": _RESTARTS,
                        "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False)}
             folder = f"/tmp/echoline-ray-{self._id}-{node[:12]}"
             self._hosts[node] = ray.remote(_Host).options(**options).remote(folder, *self._arguments)
@@ -168,7 +171,7 @@ class Daemons:
     `cpus`: what Ray reserves for each daemon on its node.
     `timeout`: seconds until a daemon must be ready, its index included.
 
-    A daemon that dies is started again, and its trainers continue with their next batch.
+    A daemon that dies is started again, at most five times, and its trainers continue with their next batch.
     InvalidArgument: the file cannot be read, or `cpus` is negative.
     """
 
@@ -200,7 +203,7 @@ class Daemons:
         return folder
 
     def loader(self, stream: str = DEFAULT_STREAM, place: Optional[Place] = None,
-               loader_type: Callable[..., _LoaderType] = Loader, **arguments: Any) -> _LoaderType:
+               loader_type: Callable[..., Any] = Loader, **arguments: Any) -> Any:
         """A loader of this rank on this node's daemon.
 
         `place`: default: that of this worker of Ray Train. `loader_type`: for example echoline.torch.Loader. `arguments`
