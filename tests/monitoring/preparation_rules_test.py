@@ -35,8 +35,10 @@ def host(namespace, rows=300, echo=2, waits=((0.0, "fetch"),), instance="host", 
               for rank, (share, cause) in enumerate(waits))]
 
 
-def reads_from_servers(namespace, instance="host", stream="s"):
-    return [constant("echoline_prepare_requests_in_flight", 8, namespace=namespace, instance=instance, stream=stream)]
+def reads_from_servers(namespace, instance="host", stream="s", local=0):
+    """A host with servers, which prepares this many samples a second itself."""
+    here = {"namespace": namespace, "instance": instance, "stream": stream}
+    return [constant("echoline_prepare_requests_in_flight", 8, **here), series("echoline_prepare_local_records_total", local, **here)]
 
 
 def server(namespace, busy, instance="server"):
@@ -90,6 +92,16 @@ class ServersWanted(unittest.TestCase):
         inputs = (host("n", rows=300, waits=((0.5, "fetch"),), instance="a") + reads_from_servers("n", instance="a") +
                   host("n", rows=100, instance="b") + reads_from_servers("n", instance="b") + server("n", busy=1))
         self.check(inputs, {"n": 1.75})
+
+    def test_a_host_whose_trainers_pause_changes_nothing(self):
+        inputs = (host("n", waits=((0.5, "fetch"),), instance="a") + reads_from_servers("n", instance="a") +
+                  host("n", rows=0, instance="b") + reads_from_servers("n", instance="b") + server("n", busy=1))
+        self.check(inputs, {"n": 2})
+
+    def test_samples_that_hosts_prepare_themselves_are_missing_ones(self):
+        inputs = (host("few") + reads_from_servers("few", local=30) + server("few", busy=0.9) +
+                  host("away") + reads_from_servers("away", local=150) + server("away", busy=0.1))
+        self.check(inputs, {"few": 1.25, "away": 1})
 
     def test_more_echo_than_accepted_counts_as_too_few_servers(self):
         inputs = host("n", echo=4) + reads_from_servers("n") + server("n", busy=0.9)
