@@ -41,11 +41,14 @@ def reads_from_servers(namespace, instance="host", stream="s", local=0):
     return [constant("echoline_prepare_requests_in_flight", 8, **here), series("echoline_prepare_local_records_total", local, **here)]
 
 
-def server(namespace, busy, instance="server"):
-    """A server that uses this share of its workers' processors."""
+def server(namespace, busy, instance="server", working=(0, 0)):
+    """A server that uses this share of its workers' processors, and whose workers prepare two streams for these shares of
+    their time."""
     here = {"namespace": namespace, "instance": instance}
     return [series("process_cpu_seconds_total", busy * WORKERS, **here), constant("echoline_workers", WORKERS, **here),
-            constant("echoline_serve_bytes_limit", 1, **here)]
+            constant("echoline_serve_bytes_limit", 1, **here),
+            *(series("echoline_stage_seconds_total", share * WORKERS, stream=stream, stage="prep", state="busy", **here)
+              for stream, share in zip("st", working))]
 
 
 class ServersWanted(unittest.TestCase):
@@ -69,6 +72,8 @@ class ServersWanted(unittest.TestCase):
             "short": (2, host("short", waits=((0.5, "fetch"), (0.5, "fetch"))) + server("short", busy=0.9)),
             # 4 % more would be used: the least change that the autoscaler of Kubernetes makes.
             "little": (1.15, host("little", waits=((0.04, "fetch"),)) + server("little", busy=0.9)),
+            # Their workers are at work, although they get few processors.
+            "crowded": (2, host("crowded", waits=((0.5, "fetch"),)) + server("crowded", busy=0.3, working=(0.5, 0.3))),
             "right": (1, host("right", waits=((0.02, "fetch"),)) + server("right", busy=0.7)),
             # 60 % idle: half as many would be busy for 80 %.
             "idle": (0.5, host("idle") + server("idle", busy=0.4)),
