@@ -2,8 +2,10 @@
 
 usage: train.py [STREAM [JOB [EPOCHS]]]     (train, default, 0: without end; numpy only)
 
-Waits for the daemon, which may start later, and for its return when it was restarted.
+Waits for the daemon, which may start later, and for its return when it was restarted. With RANK and WORLD_SIZE, as
+torchrun sets them, it gets the batches of this rank. It does not average the models of the ranks.
 """
+import os
 import sys
 import time
 
@@ -11,14 +13,15 @@ import echoline
 import numpy as np
 
 PATIENCE = 300  # seconds
-LEARNING_RATE = 0.05
+LEARNING_RATE = 13.0  # divided by the number of inputs, so that large images do not diverge
 
 
 def attach(stream, job):
+    rank, world_size = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1)))
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return echoline.Loader(stream, job=job, reattach=PATIENCE)
+            return echoline.Loader(stream, job=job, rank=rank, world_size=world_size, reattach=PATIENCE)
         except echoline.NotFound as error:
             if time.monotonic() > deadline:
                 raise
@@ -36,12 +39,13 @@ class Softmax:
         """The mean loss before the step."""
         pixels = images.reshape(len(images), -1).astype("f4") / 127.5 - 1
         inputs = np.hstack([pixels, np.ones((len(pixels), 1), "f4")])
-        scores = np.exp(inputs @ self.weights)
-        shares = scores / scores.sum(axis=1, keepdims=True)
+        scores = inputs @ self.weights
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
         rows = np.arange(len(labels))
-        loss = -np.log(shares[rows, labels]).mean()
+        loss = -np.log(np.maximum(shares[rows, labels], 1e-30)).mean()
         shares[rows, labels] -= 1
-        self.weights -= LEARNING_RATE * (inputs.T @ shares) / len(labels)
+        self.weights -= LEARNING_RATE / inputs.shape[1] * (inputs.T @ shares) / len(labels)
         return loss
 
 

@@ -138,6 +138,16 @@ class Python(unittest.TestCase):
             self.skipTest(f"no JAX: {error}")
         self.assertEqual(names_of(section(self.PAGE, "echoline.jax")), set(package.__all__))
 
+    def test_ray(self):
+        try:
+            import echoline.ray as package
+        except ImportError as error:
+            self.skipTest(f"no ray: {error}")
+        part = section(self.PAGE, "echoline.ray")
+        self.assertEqual(first_cells(part.partition("### ")[0]), set(package.__all__))
+        self.arguments_agree("Arguments of Daemons", package.Daemons.__init__)
+        self.members_agree("Members of Daemons", package.Daemons)
+
     def test_exceptions(self):
         listed = {row[0].strip("`"): int(row[1]) for row in rows(section(self.PAGE, "Exceptions"))}
         taken = {name: value.status for name, value in vars(echoline).items()

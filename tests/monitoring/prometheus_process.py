@@ -1,4 +1,4 @@
-"""A Prometheus process with the rules of deploy/monitoring, which scrapes one target every two seconds."""
+"""A Prometheus process with rules of deploy/monitoring, which scrapes its targets every two seconds."""
 import contextlib
 import json
 import pathlib
@@ -16,15 +16,15 @@ JOB = "a job of any name"
 
 
 class Prometheus:
-    def __init__(self, target):
+    def __init__(self, *targets, rules=queries.RULES):
         self.port = free_port()
         self.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self.folder.name)
-        rules = json.dumps([str(path) for path in queries.RULES])
+        files = json.dumps([str(path) for path in rules])
         (folder / "prometheus.yml").write_text(
             "global: {scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s}\n"
-            f"rule_files: {rules}\n"
-            f"scrape_configs: [{{job_name: '{JOB}', static_configs: [{{targets: ['{target}']}}]}}]\n", encoding="utf-8")
+            f"rule_files: {files}\n"
+            f"scrape_configs: [{{job_name: '{JOB}', static_configs: [{{targets: {json.dumps(targets)}}}]}}]\n", encoding="utf-8")
         with open(folder / "log", "wb") as log:
             self.process = subprocess.Popen(
                 [queries.program("prometheus"), f"--config.file={folder}/prometheus.yml",

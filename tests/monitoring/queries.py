@@ -8,6 +8,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MONITORING = ROOT / "deploy" / "monitoring"
 RULES = [MONITORING / "recording_rules.yml", MONITORING / "alert_rules.yml"]
+# For clusters with preparation servers only.
+PREPARATION_RULES = MONITORING / "preparation_rules.yml"
 # What Prometheus stores of a histogram.
 PARTS_OF_HISTOGRAM = ("_bucket", "_sum", "_count")
 

@@ -26,7 +26,8 @@ class Rules(unittest.TestCase):
 
     def test_promtool_accepts_the_files(self):
         self.check_accepted("check", "config", queries.MONITORING / "prometheus.yml")
-        self.check_accepted("check", "rules", "--lint=all", "--lint-fatal", *queries.RULES)
+        self.check_accepted("check", "rules", "--lint=all", "--lint-fatal", *queries.RULES,
+                            queries.PREPARATION_RULES)
 
     def test_alerts_fire_when_they_should_and_only_then(self):
         self.check_accepted("test", "rules", CASES)
@@ -53,7 +54,7 @@ class Rules(unittest.TestCase):
                     self.assertIn(part, sections[name])
 
     def test_rules_read_only_existing_metrics(self):
-        for path in queries.RULES:
+        for path in (*queries.RULES, queries.PREPARATION_RULES):
             text = re.sub(r"^ *#.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
             for expression in re.findall(r"expr: (.*?)(?=\n\n|\n +for:|\Z)", text, re.DOTALL):
                 self.assertLessEqual(queries.names(expression), set(queries.metrics()), expression)

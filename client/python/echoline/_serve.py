@@ -1,6 +1,7 @@
 """A daemon that runs as long as a block of a program, for notebooks and tests."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -28,17 +29,24 @@ def _end_with_parent() -> None:
 
 
 class Daemon:
-    """A running daemon; serve() creates it. `runtime_dir`: its folder. `pid`: its process. `log()`: its messages."""
+    """A running daemon; serve() creates it. `runtime_dir`: its folder. `pid`: its process. `log()`: its messages.
 
-    def __init__(self, config: Configuration, settings: Mapping[str, Any], timeout: float) -> None:
+    It owns the folder, also one that is given: stop() removes it.
+    """
+
+    def __init__(self, config: Configuration, settings: Mapping[str, Any], timeout: float,
+                 runtime_dir: Optional[str] = None) -> None:
         for name in settings:
             if name in _OWN_SETTINGS:
                 raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
-        self.runtime_dir = tempfile.mkdtemp(prefix="echoline-")
+        self.runtime_dir = runtime_dir or tempfile.mkdtemp(prefix="echoline-")
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
         # door.sock is there before the streams are ready; READY=1 comes after them (sd_notify).
         self._ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._ready.bind(os.path.join(self.runtime_dir, "ready"))
+        ready = os.path.join(self.runtime_dir, "ready")
+        with contextlib.suppress(FileNotFoundError):  # of a process that was killed
+            os.unlink(ready)
+        self._ready.bind(ready)
         self._ready.setblocking(False)
         # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
         # thread.
