@@ -11,7 +11,8 @@
 namespace echoline::user_code {
 namespace {
 
-constexpr std::uint64_t kLoadNs = 120'000'000'000;
+constexpr std::uint64_t kLoadLeastNs = 120'000'000'000;
+constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 32;
 constexpr int kStartsMax = 3;
 constexpr std::chrono::milliseconds kStartPause{1000};
 constexpr std::chrono::milliseconds kLook{100};
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
     first = std::move(workers->free_.front());
     workers->free_.pop_front();
   }
-  const Outcome outcome = first->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs});
+  const Outcome outcome = first->await_loaded({.deadline_ns = monotonic_ns() + workers->load_ns()});
   const std::string written = printable(first->take_written());
   workers->give_back(std::move(first));
   const Function& of = workers->function_;
@@ -70,9 +71,22 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: {}{}{}", what, printable(reply.summary),
                               reply.details.empty() ? "" : "\n", printable(reply.details)));
+  if (Status length = workers->take_length(reply.length); !length.ok())
+    return std::move(length).with_context(what);
   workers->versions_ = printable(reply.summary);
   workers->log_.wrote(written);
   return workers;
+}
+
+std::uint64_t Workers::load_ns() const { return std::max(kLoadLeastNs, function_.timeout_ns); }
+
+Status Workers::take_length(std::uint64_t length) {
+  length_ = length;
+  if (!function_.is_data_set) return {};
+  if (length == 0) return Status(Code::kInvalidArgument, "the data set has no samples");
+  if (length <= kLengthMax) return {};
+  return Status(Code::kInvalidArgument,
+                fmt::format("the data set has {} samples, more than {}", length, kLengthMax));
 }
 
 Result<std::unique_ptr<Worker>> Workers::start_worker() {
@@ -129,11 +143,17 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
       worker = std::move(*started);
     }
     const Outcome& outcome =
-        worker->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs, .stopping = stopping});
-    if (outcome.ended == Ended::kReply && outcome.reply.kind == ReplyKind::kReady) return worker;
+        worker->await_loaded({.deadline_ns = monotonic_ns() + load_ns(), .stopping = stopping});
+    const Reply& reply = outcome.reply;
+    const bool ready = outcome.ended == Ended::kReply && reply.kind == ReplyKind::kReady;
+    if (ready && reply.length == length_) return worker;
     const bool stopped = outcome.ended == Ended::kStopped;
-    reason = outcome.ended == Ended::kReply ? printable(outcome.reply.summary)
-                                            : "the process " + outcome.reason;
+    reason = ready ? fmt::format(
+                         "the data set has {} samples in it, and had {} when the stream "
+                         "was opened",
+                         reply.length, length_)
+             : outcome.ended == Ended::kReply ? printable(reply.summary)
+                                              : "the process " + outcome.reason;
     destroy(std::move(worker));
     if (stopped || is_set(stopping)) return cancelled();
   }

@@ -52,7 +52,8 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
       // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
   // A throttled local source imitates a store.
-  const bool disk = is_local(read.url(0)) && !read.has_throttle() && growth == 1;
+  const bool local = read.has_python() || is_local(read.url(0));
+  const bool disk = local && !read.has_throttle() && growth == 1;
   const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
