@@ -320,8 +320,7 @@ class PythonDataSet(PythonCase):
             self.assertEqual(draws.setdefault((epoch, sample), row["draws"].tolist()), row["draws"].tolist())
         self.assertEqual(len({one for pair in draws.values() for one in pair}), 4 * RECORDS, "each sample has its own draws")
         with self.daemon(echo=self.ECHO, processes=4, workers=4) as daemon:
-            for pid in workers_of(self.source)[:3]:
-                os.kill(pid, signal.SIGKILL)
+            os.kill(workers_of(self.source)[0], signal.SIGKILL)  # one: a sample may lose its worker once
             self.check_same_rows(self.rows(daemon, epochs=2), expected)
             rest = self.rows(daemon, epochs=2, state=state)
             self.check_same_rows(rest, {key: expected[key] for key in list(expected)[40:]})
@@ -350,20 +349,19 @@ class PythonDataSet(PythonCase):
                 self.rows(daemon, epochs=3)
 
     def test_check_names_what_is_wrong_with_a_data_set(self):
-        streams = {"broken": ("broken", "RuntimeError: no disk", {}), "negative": ("negative", "ValueError", {}),
-                   "stream": ("stream", "has no __len__", {}), "empty": ("empty", "the data set has no samples", {}),
-                   "endless": ("endless", "more than 4294967296", {}),
-                   "tuples": ("Numbers", "has to name the elements of a tuple", {"names": "[]"}),
-                   "fields": ("Numbers", "python.out: field label: needs `as`", {"out": "{label: {}}"}),
-                   "missing": ("Numbers", "the result lacks other", {"out": "{other: {as: int64}}"})}
         config = self.place / "config.yaml"
-        config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
-                          "".join(stream_yaml(self.steps(function, **settings, workers=1), name=name)
-                                  for name, (function, _, settings) in streams.items()))
-        checked = run_echoline("check", config)
-        self.assertEqual(checked.returncode, 1, checked.stdout)
-        for _, text, _ in streams.values():
-            self.assertIn(text, checked.stdout + checked.stderr)
+        for function, text, settings in (
+                ("broken", "RuntimeError: no disk", {}), ("negative", "ValueError", {}), ("stream", "has no __len__", {}),
+                ("empty", "the data set has no samples", {}), ("endless", "more than 4294967296", {}),
+                ("Numbers", "has to name the elements of a tuple", {"names": "[]"}),
+                ("Numbers", "python.out: field label: needs `as`", {"out": "{label: {}}"}),
+                ("Numbers", "the result lacks other", {"out": "{other: {as: int64}}"})):
+            with self.subTest(function=function, settings=settings):
+                config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
+                                  stream_yaml(self.steps(function, processes=1, **settings)))
+                checked = run_echoline("check", config)
+                self.assertEqual(checked.returncode, 1, checked.stdout)
+                self.assertIn(text, checked.stderr)
 
     def test_commands_a_part_of_the_samples_and_who_may_run_it(self):
         steps = self.steps(more=", split: {to: 50%}, limit: 10")
@@ -382,7 +380,7 @@ class PythonDataSet(PythonCase):
             self.assertEqual(len(numbers), 10)
             self.assertNotEqual(numbers, list(range(10)), "half of the samples are left out")
             self.assertIn("train", daemon.command("list").stdout)
-            self.assertIn("functions.py", daemon.command("show", "train").stdout)
+            self.assertIn("10 records", daemon.command("show", "train").stdout)
             self.assertIn(f"functions.py:{numbers[0]}", daemon.command("show", "train", "--step", "0", "--keys").stdout)
             self.assertEqual(daemon.command("create", config).returncode, 0)
         daemon = self.started(Daemon(stream_yaml(self.steps()), control="operators: [nobody]"))
