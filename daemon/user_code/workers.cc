@@ -33,6 +33,47 @@ std::vector<std::size_t> same_inputs(const Function& function) {
   return same;
 }
 
+// How long a process may load the function: `timeout` may give it more time.
+Patience until_loaded(const Function& function, const std::atomic<bool>* stopping) {
+  return {.deadline_ns = monotonic_ns() + std::max(kLoadLeastNs, function.timeout_ns),
+          .stopping = stopping};
+}
+
+Status check_length(const Function& function, std::uint64_t length) {
+  if (!function.is_data_set) return {};
+  if (length == 0) return Status(Code::kInvalidArgument, "the data set has no samples");
+  if (length <= kLengthMax) return {};
+  return Status(Code::kInvalidArgument,
+                fmt::format("the data set has {} samples, more than {}", length, kLengthMax));
+}
+
+// Whether the first process has loaded the function.
+Status check_loaded(const Function& function, const Outcome& outcome, const std::string& written) {
+  const std::string what = fmt::format("python: {} of {} cannot be loaded by {}", function.name,
+                                       function.file, function.interpreter);
+  if (outcome.ended != Ended::kReply)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
+                              written.empty() ? "" : "; it wrote:\n", written));
+  const Reply& reply = outcome.reply;
+  if (reply.kind == ReplyKind::kNotLoaded)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
+                              reply.details.empty() ? "" : "\n", printable(reply.details)));
+  return check_length(function, reply.length).with_context(what);
+}
+
+// Of a later process; empty if it has loaded the function.
+std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
+  const Reply& reply = outcome.reply;
+  if (outcome.ended != Ended::kReply) return "the process " + outcome.reason;
+  if (reply.kind != ReplyKind::kReady)
+    return reply.summary.empty() ? "it says no reason" : printable(reply.summary);
+  if (reply.length == length) return {};
+  return fmt::format("the data set has {} samples in it, and had {} when the stream was opened",
+                     reply.length, length);
+}
+
 }  // namespace
 
 Workers::Workers(Function function)
@@ -56,37 +97,14 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
     first = std::move(workers->free_.front());
     workers->free_.pop_front();
   }
-  const Outcome outcome = first->await_loaded({.deadline_ns = monotonic_ns() + workers->load_ns()});
+  const Outcome outcome = first->await_loaded(until_loaded(workers->function_, nullptr));
   const std::string written = printable(first->take_written());
   workers->give_back(std::move(first));
-  const Function& of = workers->function_;
-  const std::string what =
-      fmt::format("python: {} of {} cannot be loaded by {}", of.name, of.file, of.interpreter);
-  if (outcome.ended != Ended::kReply)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
-                              written.empty() ? "" : "; it wrote:\n", written));
-  const Reply& reply = outcome.reply;
-  if (reply.kind == ReplyKind::kNotLoaded)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
-                              reply.details.empty() ? "" : "\n", printable(reply.details)));
-  if (Status length = workers->take_length(reply.length); !length.ok())
-    return std::move(length).with_context(what);
-  workers->versions_ = printable(reply.summary);
+  ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
+  workers->versions_ = printable(outcome.reply.summary);
+  workers->length_ = outcome.reply.length;
   workers->log_.wrote(written);
   return workers;
-}
-
-std::uint64_t Workers::load_ns() const { return std::max(kLoadLeastNs, function_.timeout_ns); }
-
-Status Workers::take_length(std::uint64_t length) {
-  length_ = length;
-  if (!function_.is_data_set) return {};
-  if (length == 0) return Status(Code::kInvalidArgument, "the data set has no samples");
-  if (length <= kLengthMax) return {};
-  return Status(Code::kInvalidArgument,
-                fmt::format("the data set has {} samples, more than {}", length, kLengthMax));
 }
 
 Result<std::unique_ptr<Worker>> Workers::start_worker() {
@@ -142,18 +160,10 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
       }
       worker = std::move(*started);
     }
-    const Outcome& outcome =
-        worker->await_loaded({.deadline_ns = monotonic_ns() + load_ns(), .stopping = stopping});
-    const Reply& reply = outcome.reply;
-    const bool ready = outcome.ended == Ended::kReply && reply.kind == ReplyKind::kReady;
-    if (ready && reply.length == length_) return worker;
+    const Outcome& outcome = worker->await_loaded(until_loaded(function_, stopping));
+    reason = why_not_ready(outcome, length_);
+    if (reason.empty()) return worker;
     const bool stopped = outcome.ended == Ended::kStopped;
-    reason = ready ? fmt::format(
-                         "the data set has {} samples in it, and had {} when the stream "
-                         "was opened",
-                         reply.length, length_)
-             : outcome.ended == Ended::kReply ? printable(reply.summary)
-                                              : "the process " + outcome.reason;
     destroy(std::move(worker));
     if (stopped || is_set(stopping)) return cancelled();
   }

@@ -66,10 +66,6 @@ class Workers {
   Result<std::unique_ptr<Worker>> borrow(const std::atomic<bool>* stopping)
       ECHOLINE_EXCLUDES(mutex_);
   void give_back(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
-  // Of the first process that has loaded the function.
-  Status take_length(std::uint64_t length);
-  // The time that a process has to load the function.
-  std::uint64_t load_ns() const;
   // The worker, or a new one if it is null.
   Result<std::unique_ptr<Worker>> loaded(std::unique_ptr<Worker> worker,
                                          const std::atomic<bool>* stopping);

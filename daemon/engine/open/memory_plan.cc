@@ -35,11 +35,10 @@ std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                                std::uint64_t batch_rows, std::uint64_t mean_bytes, double growth) {
   // The numbers of a data set in Python are there at once.
   const std::uint64_t ahead = read.has_python() ? kLeastAheadBytes : read.read_ahead();
-  const std::uint64_t wanted =
-      std::min(std::max<std::uint64_t>(ahead, batch_rows * mean_bytes),
-               // Without the maximum below, a record larger than the limit could never be
-               // requested.
-               2 * index.record_count() * mean_bytes);
+  const std::uint64_t wanted = std::min(std::max<std::uint64_t>(ahead, batch_rows * mean_bytes),
+                                        // Without the maximum below, a record larger than the limit
+                                        // could never be requested.
+                                        2 * index.record_count() * mean_bytes);
   return std::max(wanted, grown(index.record_bytes_max(), growth) + kChunkBytes +
                               batch_rows * kAheadOverheadBytes);
 }
