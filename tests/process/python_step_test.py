@@ -381,7 +381,7 @@ class PythonDataSet(PythonCase):
             self.assertNotEqual(numbers, list(range(10)), "half of the samples are left out")
             self.assertIn("train", daemon.command("list").stdout)
             self.assertIn("10 records", daemon.command("show", "train").stdout)
-            self.assertIn(f"functions.py:{numbers[0]}", daemon.command("show", "train", "--step", "0", "--keys").stdout)
+            self.assertIn(f"python:{numbers[0]}", daemon.command("show", "train", "--step", "0", "--keys").stdout)
             self.assertEqual(daemon.command("create", config).returncode, 0)
         daemon = self.started(Daemon(stream_yaml(self.steps()), control="operators: [nobody]"))
         refused = daemon.command("create", config)

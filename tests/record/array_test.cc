@@ -187,7 +187,7 @@ TEST(NumberSet, ARecordIsItsNumberAlsoInASelection) {
     std::int64_t number = -1;
     ASSERT_EQ(field->bytes.size(), sizeof number);
     std::memcpy(&number, field->bytes.data(), sizeof number);
-    EXPECT_EQ(index.key(record), "data.py:" + std::to_string(number));
+    EXPECT_EQ(index.key(record), "python:" + std::to_string(number));
   }
   EXPECT_FALSE((*source)->list("/code").ok());
 }

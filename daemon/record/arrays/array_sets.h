@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "record/index/format.h"
 
@@ -20,7 +19,7 @@ extern const Format kIdxFormat;
 extern const Format kTokensFormat;
 
 // A data set whose samples users' code makes from their numbers (source/local/number_source.h). The
-// field is "index", the number as int64; the key is "NAME:NUMBER".
-std::unique_ptr<DataSet> make_number_set(const std::string& name, std::uint64_t count);
+// field is "index", the number as int64; the key is "python:NUMBER".
+std::unique_ptr<DataSet> make_number_set(std::uint64_t count);
 
 }  // namespace echoline::record

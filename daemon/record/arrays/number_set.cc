@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "record/arrays/array_sets.h"
 #include "record/core/fields.h"
 #include "record/index/uniform_index.h"
@@ -7,18 +5,20 @@
 namespace echoline::record {
 namespace {
 
+// The same wherever the code is: keys decide on the parts of read.split.
+constexpr const char* kName = "python";
 constexpr std::uint64_t kNumberBytes = sizeof(std::int64_t);
 
 class NumberSet final : public DataSet {
  public:
-  NumberSet(const std::string& name, std::uint64_t count)
-      : index_({{.object = {.url = name, .bytes = count * kNumberBytes, .version = {}},
+  explicit NumberSet(std::uint64_t count)
+      : index_({{.object = {.url = kName, .bytes = count * kNumberBytes, .version = {}},
                  .record_count = count,
                  .first_byte = 0,
                  .record_bytes = kNumberBytes,
                  .stride_bytes = kNumberBytes}}) {}
   const Index& index() const override { return index_; }
-  std::string_view format() const override { return "python"; }
+  std::string_view format() const override { return kName; }
   bool makes_samples() const override { return true; }
   Status cut(std::uint64_t, std::span<const std::byte> bytes, Fields& fields) const override {
     clear_fields(fields);
@@ -32,8 +32,8 @@ class NumberSet final : public DataSet {
 
 }  // namespace
 
-std::unique_ptr<DataSet> make_number_set(const std::string& name, std::uint64_t count) {
-  return std::make_unique<NumberSet>(name, count);
+std::unique_ptr<DataSet> make_number_set(std::uint64_t count) {
+  return std::make_unique<NumberSet>(count);
 }
 
 }  // namespace echoline::record

@@ -90,7 +90,7 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& step, source::Sou
   const v1::Read read = source::with_endpoint(step);
   std::unique_ptr<DataSet> set;
   if (read.has_python()) {
-    set = make_number_set(read.python().file(), options.python_records);
+    set = make_number_set(options.python_records);
   } else {
     ECHOLINE_ASSIGN(set, open_addresses(read, source, state_dir, progress, options));
   }
