@@ -42,9 +42,10 @@ Result<FieldProgram*> image_field(std::vector<FieldProgram>& programs, const std
 
 // Whether a step has a number. Random draws depend on this number, so the steps that only move data
 // have none: adding or moving them changes no pixel.
-bool is_numbered(v1::Step::StepCase step) {
-  switch (step) {
+bool is_numbered(const v1::Step& step) {
+  switch (step.step_case()) {
     case v1::Step::kRead:
+      return step.read().has_python();  // makes the samples
     case v1::Step::kCache:
     case v1::Step::kEcho:
     case v1::Step::kBatch:
@@ -122,7 +123,7 @@ class ChainBuilder {
     std::vector<decode::FieldType> inputs;
     for (const FieldProgram& program : programs_) inputs.push_back(program.output());
     ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
-    end_stage(std::move(made), context, step_name(step));
+    end_stage(std::move(made), context, step.has_read() ? "python" : step_name(step));
     return {};
   }
 
@@ -171,12 +172,13 @@ Result<ChainParts> compile_steps(const v1::Stream& stream,
       builder.prepare();
       before_prepare = false;
     }
-    if (!is_numbered(step.step_case())) continue;
+    if (!is_numbered(step)) continue;
     if (number > 255) {
       return Status(Code::kInvalidArgument, "the pipeline has more than 256 numbered steps");
     }
     const auto own_number = static_cast<std::uint8_t>(number++);
-    const Transform* transform = find_transform(step.step_case());
+    const Transform* transform =
+        step.has_read() ? &kPythonDataSet : find_transform(step.step_case());
     if (transform == nullptr) continue;  // shuffle and decode have a number, but no transform
     const std::string context = fmt::format("pipeline step {} ({})", i + 1, step_name(step));
     if (before_prepare && !transform->is_pure) {

@@ -1,4 +1,5 @@
-// The step python: a function of the user, in processes of their own (user_code/).
+// The step python, and the data set of read.python: code of the user, in processes of its own
+// (user_code/).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -115,6 +116,7 @@ std::string owner_of(const std::string& name, const std::vector<decode::FieldTyp
 Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField& entry,
                                   const std::vector<decode::FieldType>& inputs,
                                   std::uint64_t bytes_max) {
+  if (entry.as().empty() && inputs.empty()) return error("needs `as`, the type of its elements");
   if (entry.as().empty()) {
     if (entry.shape_size() > 0 || entry.has_max_length())
       return error("a field with shape or max_length needs `as`, the type of its elements");
@@ -147,7 +149,8 @@ std::vector<std::string> sorted_names(
   return names;
 }
 
-// The fields after the step, of which `results` are those that the function returns.
+// The fields after the step, of which `results` are those that the function returns. A data set has
+// no fields before it.
 Status add_results(const v1::Python& settings, const std::vector<decode::FieldType>& inputs,
                    std::vector<decode::FieldType>& outputs, std::vector<std::size_t>& results) {
   if (settings.out().empty())
@@ -206,6 +209,23 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   return function;
 }
 
+// `inputs`: only the sample's number.
+Result<std::unique_ptr<SampleStep>> make_data_set(const v1::Step& step, std::uint8_t number,
+                                                  const std::vector<decode::FieldType>& inputs) {
+  const v1::Python& settings = step.read().python();
+  std::vector<decode::FieldType> outputs;
+  std::vector<std::size_t> results;
+  ECHOLINE_TRY(add_results(settings, {}, outputs, results));
+  ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
+  function.is_data_set = true;
+  function.names = {settings.names().begin(), settings.names().end()};
+  function.inputs = inputs;
+  function.outputs = outputs;
+  ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
+  return std::unique_ptr<SampleStep>(
+      new PythonStep(std::move(outputs), {0}, std::move(results), std::move(workers)));
+}
+
 Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8_t number,
                                                 const std::vector<decode::FieldType>& inputs) {
   const v1::Python& settings = step.python();
@@ -224,5 +244,6 @@ Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8
 }  // namespace
 
 const Transform kPython{v1::Step::kPython, nullptr, make_python};
+const Transform kPythonDataSet{v1::Step::kRead, nullptr, make_data_set};
 
 }  // namespace echoline::augment

@@ -194,6 +194,15 @@ void print_indexed(const std::string& name, const Indexed& indexed, bool json) {
   fmt::print("\n");
 }
 
+// A data set in Python says its length when a stream is opened.
+void print_without_index(const std::string& name, bool json) {
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"name", name}, {"format", "python"}}.dump());
+  } else {
+    fmt::print("{}: a data set in Python, which needs no index\n", name);
+  }
+}
+
 }  // namespace
 
 std::string index_misuse(const IndexOptions& options) {
@@ -206,6 +215,10 @@ Status build_index(const IndexOptions& options) {
   set_log_level(LogLevel::kWarning);
   if (!options.state_dir.empty()) job.state_dir = options.state_dir;
   for (const auto& [name, read] : job.reads) {
+    if (read.has_python()) {
+      print_without_index(name, options.json);
+      continue;
+    }
     Result<Indexed> indexed = index_one(name, read, job.state_dir, options);
     // The errors of an address need no context: the call has one address, which can contain a
     // password.

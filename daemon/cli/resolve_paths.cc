@@ -30,6 +30,7 @@ void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder) {
     if (step.has_python()) resolve(*step.mutable_python()->mutable_file(), folder);
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
+    if (read.has_python()) resolve(*read.mutable_python()->mutable_file(), folder);
     for (std::string& url : *read.mutable_url()) resolve(url, folder);
     if (read.has_classes()) resolve(*read.mutable_classes(), folder);
     if (read.has_credentials_file()) resolve(*read.mutable_credentials_file(), folder);

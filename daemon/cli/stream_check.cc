@@ -121,7 +121,8 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
   checked.looked = true;
   const v1::Read& read = config::read_step(stream);
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
-  if (record::FolderListing(read, *source, daemon.state_dir()).is_known()) {
+  // Nothing to list or to index.
+  if (read.has_python() || record::FolderListing(read, *source, daemon.state_dir()).is_known()) {
     ECHOLINE_TRY(measure(name, daemon, checked));
     return checked;
   }

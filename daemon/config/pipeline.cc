@@ -34,13 +34,28 @@ const v1::Publish& default_publish() {
   return publish;
 }
 
+const v1::Decode& number_decode() {
+  static const v1::Decode decode = [] {
+    v1::Decode value;
+    v1::DecodeField& field = (*value.mutable_fields())["index"];
+    field.set_key("index");
+    field.set_as("int64");
+    field.add_shape(1);
+    return value;
+  }();
+  return decode;
+}
+
 }  // namespace
 
 const v1::Read& read_step(const v1::Stream& stream) {
   return required_step(stream, v1::Step::kRead).read();
 }
 
+bool reads_python(const v1::Stream& stream) { return read_step(stream).has_python(); }
+
 const v1::Decode& decode_step(const v1::Stream& stream) {
+  if (reads_python(stream)) return number_decode();
   return required_step(stream, v1::Step::kDecode).decode();
 }
 
@@ -124,6 +139,8 @@ EchoPlace echo_place(const v1::Stream& stream) {
     if (found) continue;
     found = step.step_case() == v1::Step::kEcho;
     if (step.step_case() == v1::Step::kDecode) before = EchoPlace::kSample;
+    // A data set in Python makes samples as an augmentation does.
+    if (step.read().has_python()) before = EchoPlace::kAugmented;
     if (is_augmentation(step.step_case())) before = EchoPlace::kAugmented;
     if (step.step_case() == v1::Step::kBatch) before = EchoPlace::kBatch;
   }

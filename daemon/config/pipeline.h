@@ -11,10 +11,15 @@ namespace echoline::config {
 
 // Steps that every accepted stream has. The references are valid as long as the stream.
 const v1::Read& read_step(const v1::Stream& stream);
+// Of a stream that reads a data set in Python, which has no such step: a step that decodes the
+// sample's number to the field `index`.
 const v1::Decode& decode_step(const v1::Stream& stream);
 const v1::Batch& batch_step(const v1::Stream& stream);
 // The defaults if the stream has no such step.
 const v1::Publish& publish_step(const v1::Stream& stream);
+
+// Whether users' code makes the samples, without a step `decode`.
+bool reads_python(const v1::Stream& stream);
 
 // Null if the stream has none.
 const v1::Cache* cache_step(const v1::Stream& stream);

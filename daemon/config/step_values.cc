@@ -31,7 +31,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
         fmt::format("'{}' is a path, as the slashes are missing; did you mean '{}://{}'?", url,
                     word, url.substr(url.find_first_not_of('/', word.size() + 1))));
   }
-  if (url == "file:" || url.ends_with("://")) {
+  if (url.empty() || url == "file:" || url.ends_with("://")) {
     return locations.error(read, "url", fmt::format("'{}' names nothing", url));
   }
   return Status();
@@ -217,9 +217,28 @@ Status check_fast(const v1::Stream& stream, const SourceLocations& locations) {
   return Status();
 }
 
-}  // namespace
+// A data set in Python: most keys are about addresses, and have no meaning for it.
+Status check_python_set(const v1::Read& read, const SourceLocations& locations) {
+  if (read.url_size() > 0)
+    return locations.error(read, "url", "is given together with 'python'; leave one of them out");
+  for (int i = 0; i < v1::Read::descriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& key = *v1::Read::descriptor()->field(i);
+    const int number = key.number();
+    const bool allowed = number == v1::Read::kPythonFieldNumber ||
+                         number == v1::Read::kSplitFieldNumber ||
+                         number == v1::Read::kLimitFieldNumber;
+    // Only what was written: complete() has filled in defaults.
+    if (allowed || locations.find(read, number) == nullptr) continue;
+    return locations.error(read, key, "is for data at an address, not for 'python'; leave it out");
+  }
+  if (read.python().fields_size() == 0) return Status();
+  return locations.error(read.python(), "fields",
+                         "is for the step 'python'; in 'read', 'out' names what is used");
+}
 
-Status check_read(const v1::Read& read, const SourceLocations& locations) {
+// The addresses, and how they are asked.
+Status check_addresses(const v1::Read& read, const SourceLocations& locations) {
+  if (read.url().empty()) return locations.error(read, "url", "missing; it is required");
   ECHOLINE_TRY(check_urls(read, locations));
   const std::string& endpoint = read.endpoint();
   // Only the form; the source parses it later.
@@ -229,7 +248,14 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
                                        "http://host:port, https://host:port",
                                        endpoint));
   }
-  ECHOLINE_TRY(check_credentials(read, locations));
+  return check_credentials(read, locations);
+}
+
+}  // namespace
+
+Status check_read(const v1::Read& read, const SourceLocations& locations) {
+  ECHOLINE_TRY(read.has_python() ? check_python_set(read, locations)
+                                 : check_addresses(read, locations));
   if (read.format() == "tokens" && !read.has_tokens()) {
     return locations.error(read, "tokens",
                            "missing; format tokens needs it, as 'tokens: {length: 1024}'");
@@ -298,6 +324,12 @@ Status check_cache(const v1::Stream& stream, const SourceLocations& locations) {
 }
 
 Status check_augmentations(const v1::Stream& stream, const SourceLocations& locations) {
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.python().names().empty()) continue;
+    return locations.error(step.python(), "names", "is for 'read: python'; leave it out");
+  }
+  // As after a step that may change any field, below.
+  if (reads_python(stream)) return Status();
   const v1::Decode& decode = decode_step(stream);
   for (const v1::Step& step : stream.pipeline()) {
     if (!is_augmentation(step.step_case())) continue;

@@ -64,7 +64,8 @@ class OrderCheck {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
     // Without these a stream has no data, no fields or no batches.
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
-      if (seen(needed) == 0) {
+      const bool made_by_read = needed == v1::Step::kDecode && python_;
+      if (seen(needed) == 0 && !made_by_read) {
         return locations_.error(stream_, "pipeline",
                                 fmt::format("no '{}' step; it belongs {}", step_name(needed),
                                             order_of(needed).belongs));
@@ -95,6 +96,13 @@ class OrderCheck {
     ++seen_[kind];
     if (before_ == nullptr && kind != v1::Step::kRead) {
       return error(step, "is the first step; a pipeline begins with 'read'");
+    }
+    if (step.read().has_python()) python_ = true;
+    if (python_ &&
+        (kind == v1::Step::kDecode || kind == v1::Step::kCache || kind == v1::Step::kPrepare)) {
+      return error(step,
+                   "is for encoded records; a data set in Python ('read: python') makes "
+                   "samples, so leave this step out");
     }
     const Status status = kind == v1::Step::kEcho      ? pass_echo(step)
                           : kind == v1::Step::kCache   ? pass_cache(step)
@@ -143,6 +151,7 @@ class OrderCheck {
   const v1::Stream& stream_;
   const SourceLocations& locations_;
   const v1::Step* before_ = nullptr;  // the previous step
+  bool python_ = false;               // users' code makes the samples
   int rank_ = 0;                      // reached so far
   int echo_rank_ = -1;                // reached before the echo; -1: no echo yet
   std::map<StepCase, int> seen_;      // counts by kind

@@ -1,4 +1,4 @@
-// A user's function in Python, as a step of a pipeline calls it.
+// A user's function or data set in Python, as a step of a pipeline calls it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,10 @@ struct Function {
   std::string file;    // its path, for tracebacks; its folder is in sys.path
   std::string source;  // the text of the file when the stream was opened, which all workers run
   std::string name;
-  std::uint8_t step = 0;  // the number of the step, part of the keys of random draws
+  // It returns a data set, of which a call gets the sample of the number that is the only input.
+  bool is_data_set = false;
+  std::vector<std::string> names;  // of a data set: the elements of its samples, if they are tuples
+  std::uint8_t step = 0;           // the number of the step, part of the keys of random draws
   std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
   std::vector<decode::FieldType> outputs;  // what it returns
   std::uint32_t workers = 1;

@@ -27,7 +27,7 @@ struct CallHead {
 struct ReplyHead {
   std::uint32_t kind = 0;
   std::uint32_t count = 0;
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  // of kReady: the length of the data set
 };
 
 struct ArrayWords {
@@ -135,6 +135,7 @@ Result<Reply> decode_reply(std::span<const std::byte> message) {
     case ReplyKind::kReady:
     case ReplyKind::kNotLoaded: {
       std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
+      if (reply.kind == ReplyKind::kReady) reply.length = head.sequence;
       reply.group = next_text(text);
       reply.summary = next_text(text);
       reply.details = next_text(text);

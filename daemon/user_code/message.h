@@ -47,6 +47,7 @@ enum class ReplyKind : std::uint32_t {
 struct Reply {
   ReplyKind kind = ReplyKind::kResult;
   std::uint64_t sequence = 0;
+  std::uint64_t length = 0;             // of kReady: samples of the data set; 0: a function
   std::vector<ArrayPlace> arrays = {};  // of kResult, by output
   std::string group = {};               // errors of one group are logged once
   std::string summary = {};             // one line

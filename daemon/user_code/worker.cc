@@ -65,6 +65,8 @@ std::string settings_text(const Function& function) {
   settings["file"] = function.file;
   settings["source"] = function.source;
   settings["function"] = function.name;
+  settings["data_set"] = function.is_data_set;
+  settings["names"] = function.names;
   settings["step"] = function.step;
   settings["inputs"] = described(function.inputs);
   settings["outputs"] = described(function.outputs);

@@ -1,4 +1,5 @@
-"""The worker process of a `python` step: calls the user's function for one sample after the other.
+"""The worker process of `python` in a pipeline: calls the user's function, or asks the user's data set, for one sample
+after the other.
 
 The daemon (worker.cc) starts it with these descriptors, and keeps the other ends. Messages are packets of a few hundred
 bytes; arrays are in shared memory. This file is part of the daemon's program, and needs only numpy.
@@ -8,6 +9,7 @@ import sys
 sys.path[:] = [folder for folder in sys.path if folder]  # `python -c` looks for modules in the working folder first
 
 # pylint: disable=wrong-import-position
+import collections.abc
 import fcntl
 import json
 import linecache
@@ -112,6 +114,8 @@ class Field:
         numpy = self._numpy
         if isinstance(value, (bytes, bytearray)):
             array = numpy.frombuffer(value, numpy.uint8)
+        elif isinstance(value, str):
+            array = numpy.frombuffer(value.encode(), numpy.uint8)
         elif isinstance(value, (bool, int, float)):
             array = numpy.asarray(value, self.dtype)
         else:
@@ -143,12 +147,43 @@ class Field:
         return f"[height, width, {self.shape[2]}]"
 
 
+class DataSet:
+    """A user's data set, as a function that makes a sample from its number."""
+
+    def __init__(self, make, names, fields):
+        self._items = make()
+        self._names = names
+        self._fields = fields
+        kind = type(self._items)
+        for method in ("__len__", "__getitem__"):
+            if not hasattr(kind, method):
+                raise WrongResult(f"the data set is {kind.__name__}, which has no {method}; it needs __len__ and "
+                                  "__getitem__, as torch.utils.data.Dataset without `Iterable`")
+        self.length = len(self._items)
+
+    def __call__(self, sample, rng):
+        item = self._items[int(sample["index"][0])]
+        if not isinstance(item, collections.abc.Mapping):
+            item = self._named(item)
+        # A data set may return more than is wanted.
+        return {name: item[name] for name in self._fields if name in item}
+
+    def _named(self, item):
+        names = self._names or getattr(item, "_fields", None)
+        if not names:
+            raise WrongResult(f"the sample is {type(item).__name__} and no dict; `names` has to name the elements of a "
+                              "tuple, in their order")
+        values = item if isinstance(item, (tuple, list)) else (item,)
+        if len(values) != len(names):
+            raise WrongResult(f"the sample has {len(values)} elements, and `names` has {len(names)} names")
+        return dict(zip(names, values))
+
+
 class Calls:
     """Answers calls: arrays from one shared memory, results to the other."""
 
     def __init__(self, numpy, function, settings):
         self._numpy = numpy
-        self._function = function
         size = settings["sample_bytes"]
         self._input = mmap.mmap(INPUT, size, access=mmap.ACCESS_READ)
         self._output = mmap.mmap(OUTPUT, size)
@@ -158,6 +193,13 @@ class Calls:
         self._returned = {field.name for field in self._outputs}
         self._dtypes = {code: numpy.dtype(name) for code, name in DTYPES.items()}
         self._generators = Generators(numpy, settings["step"])
+        self.length = 0
+        if settings["data_set"]:
+            # All workers have to make the same data set.
+            self._generators.set(0, 0, 0, 0, 0)
+            function = DataSet(function, settings["names"], self._returned)
+            self.length = function.length
+        self._function = function
 
     def answer(self, message):
         """The reply to a call."""
@@ -259,7 +301,7 @@ def main():
         daemon.send(failure(NOT_LOADED, 0, error))
         return
     versions = f"Python {sys.version.split()[0]}, numpy {numpy.__version__}"
-    daemon.send(REPLY.pack(READY, 0, 0) + b"\0" + versions.encode())
+    daemon.send(REPLY.pack(READY, 0, calls.length) + b"\0" + versions.encode())
     buffer = bytearray(MESSAGE_BYTES_MAX)
     while daemon.recv_into(buffer):
         daemon.send(calls.answer(buffer))

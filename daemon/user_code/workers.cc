@@ -11,7 +11,8 @@
 namespace echoline::user_code {
 namespace {
 
-constexpr std::uint64_t kLoadNs = 120'000'000'000;
+constexpr std::uint64_t kLoadLeastNs = 120'000'000'000;
+constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 32;
 constexpr int kStartsMax = 3;
 constexpr std::chrono::milliseconds kStartPause{1000};
 constexpr std::chrono::milliseconds kLook{100};
@@ -30,6 +31,47 @@ std::vector<std::size_t> same_inputs(const Function& function) {
     same.push_back(static_cast<std::size_t>(found - function.inputs.begin()));
   }
   return same;
+}
+
+// How long a process may load the function: `timeout` may give it more time.
+Patience until_loaded(const Function& function, const std::atomic<bool>* stopping) {
+  return {.deadline_ns = monotonic_ns() + std::max(kLoadLeastNs, function.timeout_ns),
+          .stopping = stopping};
+}
+
+Status check_length(const Function& function, std::uint64_t length) {
+  if (!function.is_data_set) return {};
+  if (length == 0) return Status(Code::kInvalidArgument, "the data set has no samples");
+  if (length <= kLengthMax) return {};
+  return Status(Code::kInvalidArgument,
+                fmt::format("the data set has {} samples, more than {}", length, kLengthMax));
+}
+
+// Whether the first process has loaded the function.
+Status check_loaded(const Function& function, const Outcome& outcome, const std::string& written) {
+  const std::string what = fmt::format("python: {} of {} cannot be loaded by {}", function.name,
+                                       function.file, function.interpreter);
+  if (outcome.ended != Ended::kReply)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
+                              written.empty() ? "" : "; it wrote:\n", written));
+  const Reply& reply = outcome.reply;
+  if (reply.kind == ReplyKind::kNotLoaded)
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
+                              reply.details.empty() ? "" : "\n", printable(reply.details)));
+  return check_length(function, reply.length).with_context(what);
+}
+
+// Of a later process; empty if it has loaded the function.
+std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
+  const Reply& reply = outcome.reply;
+  if (outcome.ended != Ended::kReply) return "the process " + outcome.reason;
+  if (reply.kind != ReplyKind::kReady)
+    return reply.summary.empty() ? "it says no reason" : printable(reply.summary);
+  if (reply.length == length) return {};
+  return fmt::format("the data set has {} samples in it, and had {} when the stream was opened",
+                     reply.length, length);
 }
 
 }  // namespace
@@ -55,22 +97,12 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
     first = std::move(workers->free_.front());
     workers->free_.pop_front();
   }
-  const Outcome outcome = first->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs});
+  const Outcome outcome = first->await_loaded(until_loaded(workers->function_, nullptr));
   const std::string written = printable(first->take_written());
   workers->give_back(std::move(first));
-  const Function& of = workers->function_;
-  const std::string what =
-      fmt::format("python: {} of {} cannot be loaded by {}", of.name, of.file, of.interpreter);
-  if (outcome.ended != Ended::kReply)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
-                              written.empty() ? "" : "; it wrote:\n", written));
-  const Reply& reply = outcome.reply;
-  if (reply.kind == ReplyKind::kNotLoaded)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
-                              reply.details.empty() ? "" : "\n", printable(reply.details)));
-  workers->versions_ = printable(reply.summary);
+  ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
+  workers->versions_ = printable(outcome.reply.summary);
+  workers->length_ = outcome.reply.length;
   workers->log_.wrote(written);
   return workers;
 }
@@ -128,12 +160,10 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
       }
       worker = std::move(*started);
     }
-    const Outcome& outcome =
-        worker->await_loaded({.deadline_ns = monotonic_ns() + kLoadNs, .stopping = stopping});
-    if (outcome.ended == Ended::kReply && outcome.reply.kind == ReplyKind::kReady) return worker;
+    const Outcome& outcome = worker->await_loaded(until_loaded(function_, stopping));
+    reason = why_not_ready(outcome, length_);
+    if (reason.empty()) return worker;
     const bool stopped = outcome.ended == Ended::kStopped;
-    reason = outcome.ended == Ended::kReply ? printable(outcome.reply.summary)
-                                            : "the process " + outcome.reason;
     destroy(std::move(worker));
     if (stopped || is_set(stopping)) return cancelled();
   }

@@ -36,7 +36,7 @@ struct Counters {
 class Workers {
  public:
   // Starts all processes and waits for the first one to load the function. kInvalidArgument if it
-  // cannot: the message has the traceback.
+  // cannot: the message has the traceback. The same if a data set has no samples.
   static Result<std::unique_ptr<Workers>> start(Function function);
   ~Workers();
 
@@ -44,6 +44,8 @@ class Workers {
   const Counters& counters() const { return counters_; }
   // Of the interpreter and of numpy.
   const std::string& versions() const { return versions_; }
+  // The samples of a data set; 0: a function.
+  std::uint64_t length() const { return length_; }
 
   // Calls the function on `arguments` (by input) and fills `results` (by output), which may borrow
   // the arguments' bytes. kInvalidArgument or kResourceExhausted: this sample has no result.
@@ -83,7 +85,8 @@ class Workers {
   Counters counters_;
   StepLog log_;
   std::string versions_;
-  Mutex mutex_;  // no other lock is taken under it
+  std::uint64_t length_ = 0;  // as the first process has said; all others have to agree
+  Mutex mutex_;               // no other lock is taken under it
   CondVar freed_;
   // Of the workers that are free; null: the process has to be started again.
   std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);

@@ -1,5 +1,6 @@
 """The cost of a sample's way to a function in Python and back: of a step `python` whose function does nothing, or copies its
-sample, and of a DataLoader's worker whose data set does as little.
+sample, and of a DataLoader's worker whose data set does as little. And the cost of rows of a data set that decodes photos with
+Pillow: read by a DataLoader, by `read: python`, and with echo behind it.
 
 CPU time is that of all processes that take part. The cost of the step is the difference from the same pipeline without it.
 python_step_loops.py has the consumers' loops."""
@@ -29,12 +30,43 @@ def pipeline(path, function, echo=""):
                         "batch: {size: 16}", "publish: {slots: 8}"])
 
 
+def photos(echo):
+    python = f"{{file: {LOOPS}, function: Photos, out: {{image: {{as: uint8, shape: [224, 224, 3]}}}}, workers: 1, " \
+             f"interpreter: {sys.executable}}}"
+    return stream_yaml([f"read: {{python: {python}}}", "shuffle: {window: all}", echo, "batch: {size: 16}", "publish: {slots: 8}"])
+
+
 def output(*command):
     done = subprocess.run(list(map(str, command)), capture_output=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(options):
+    return [*measure_steps(options), measure_data_set(options)]
+
+
+def from_daemon(seconds, daemon):
+    return functools.partial(output, sys.executable, "-B", LOOPS, "echoline", seconds, daemon.runtime_dir, daemon.process.pid)
+
+
+def from_dataloader(seconds, what):
+    torch = functools.partial(peers.debian_python, "torch", "python3-torch")
+    return lambda: output(torch(), "-B", LOOPS, "dataloader", seconds, what)
+
+
+def measure_data_set(options):
+    seconds = 0.5 if options.quick else 3
+    with Daemon(photos(""), workers=1) as plain, \
+            Daemon(photos("echo: {factor: 4, window: 256}"), workers=1) as echoed:
+        ways = {"read: python": from_daemon(seconds, plain),
+                "read: python, then echo with factor 4": from_daemon(seconds, echoed)}
+        others = {"DataLoader": from_dataloader(seconds, "photos")} if options.wants("DataLoader") else {}
+        found = interleave(ways | others, options.rounds)
+    return Table("CPU time of a whole row of a data set that decodes photos with Pillow", "us",
+                 [found.row(name) for name in [*ways, *others]], ("read: python",), False)
+
+
+def measure_steps(options):
     seconds = 0.5 if options.quick else 3
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
@@ -42,11 +74,9 @@ def measure(options):
         with Daemon(pipeline(path, ""), workers=1) as plain, Daemon(pipeline(path, "same"), workers=1) as same, \
                 Daemon(pipeline(path, "copied"), workers=1) as copied, \
                 Daemon(pipeline(path, "copied", "echo: {factor: 4, window: 256}"), workers=1) as echoed:
-            ways = {name: functools.partial(output, sys.executable, "-B", LOOPS, "echoline", seconds, daemon.runtime_dir,
-                                            daemon.process.pid)
+            ways = {name: from_daemon(seconds, daemon)
                     for name, daemon in zip(("without the step", *FUNCTIONS, ECHOED), (plain, same, copied, echoed), strict=True)}
-            torch = functools.partial(peers.debian_python, "torch", "python3-torch")
-            others = {"DataLoader": lambda: output(torch(), "-B", LOOPS, "dataloader", seconds, BYTES)}
+            others = {"DataLoader": from_dataloader(seconds, BYTES)}
             found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
     plain_us = found.results.get("without the step", [])
     rows = [Row(f"step python, {name}", [each - base for each, base in zip(found.results.get(name, []), plain_us)],

@@ -44,6 +44,11 @@ TEST_P(ConfigErrors, IsOneLineWithPlaceKeyAndRemedy) {
   EXPECT_EQ(error_of(GetParam().text), GetParam().error);
 }
 
+// A stream with these settings of `read`, on one line.
+std::string python_set(const std::string& read) {
+  return "streams: {a: {pipeline: [{read: " + read + "}, {batch: {size: 2}}]}}\n";
+}
+
 const char kDecode[] =
     "      - decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}\n";
 
@@ -243,6 +248,21 @@ const std::vector<Mistake> kMistakes = {
      "streams: {a: {pipeline: [{read: {url: x, format: mds, parquet: {columns: [a]}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
      "t.yaml:1:55: key 'parquet': is for format parquet; the format is mds"},
+    {"read_of_nothing", python_set("{limit: 3}}, {decode: {i: {key: a, as: rgb}}"),
+     "t.yaml:1:27: key 'url': missing; it is required"},
+    {"address_and_data_set", python_set("{url: x, python: {file: f.py, function: F}}"),
+     "t.yaml:1:39: key 'url': is given together with 'python'; leave one of them out"},
+    {"format_of_a_data_set", python_set("{format: mds, python: {file: f.py, function: F}}"),
+     "t.yaml:1:42: key 'format': is for data at an address, not for 'python'; leave it out"},
+    {"fields_of_a_data_set", python_set("{python: {file: f.py, function: F, fields: [a]}}"),
+     "t.yaml:1:76: key 'fields': is for the step 'python'; in 'read', 'out' names what is used"},
+    {"decode_of_a_data_set",
+     python_set("{python: {file: f.py, function: F}}}, {decode: {i: {key: a, as: rgb}}"),
+     "t.yaml:1:72: key 'decode': is for encoded records; a data set in Python ('read: python') "
+     "makes samples, so leave this step out"},
+    {"names_of_a_step",
+     with_steps(std::string(kDecode) + "      - python: {file: f.py, function: f, names: [a]}\n"),
+     "t.yaml:6:50: key 'names': is for 'read: python'; leave it out"},
 };
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),

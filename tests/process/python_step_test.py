@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The step `python`: users' functions in processes of their own. They give the same batches with any number of workers,
-may end, hang, or fill memory and the log, and see nothing of the daemon's secrets."""
+"""The step `python` and `read: python`: users' functions and data sets in processes of their own. They give the same batches
+with any number of workers, may end, hang, or fill memory and the log, and see nothing of the daemon's secrets."""
 import collections
 import os
 import pathlib
 import pwd
+import random
 import shutil
 import signal
 import tempfile
@@ -44,25 +45,15 @@ def workers_of(path):
     return found
 
 
-class PythonStep(ProcessCase):
+class PythonCase(ProcessCase):
     def setUp(self):
         super().setUp()
         self.place = self.folder()
-        write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
-                                           suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
         self.source = self.place / "functions.py"
         shutil.copyfile(SOURCE, self.source)
         (self.place / "marks").mkdir()
         # After the daemons' ends: nothing is left of the workers.
         self.addCleanup(lambda: wait_until(lambda: not workers_of(self.source), "the end of the workers", seconds=10))
-
-    def steps(self, function="noise", out="image: {}", echo="", after=(), batch=8, last="partial", **settings):
-        settings = {"workers": 2, "timeout": "2s", "interpreter": PYTHON, "environment": "[TEST_MARKS]", **settings}
-        more = "".join(f", {key}: {value}" for key, value in settings.items())
-        return [f"read: {{url: '{self.place}/set.tar'}}", "shuffle: {window: 16}",
-                "decode: {image: {key: u8, as: uint8, shape: [16, 16, 3]}, label: {key: cls, as: int64}}",
-                f"python: {{file: {self.source}, function: {function}, out: {{{out}}}{more}}}", echo, *after,
-                f"batch: {{size: {batch}, last: {last}}}", "publish: {slots: 4}"]
 
     def daemon(self, *arguments, bad="50%", workers=2, metrics=0, environment=None, **options):
         yaml = stream_yaml(self.steps(*arguments, **options), seed=SEED, more=f"    bad_records: {{limit: {bad}}}\n")
@@ -88,6 +79,21 @@ class PythonStep(ProcessCase):
         for key, row in found.items():
             for name, value in row.items():
                 np.testing.assert_array_equal(value, expected[key][name], f"{key} {name}")
+
+
+class PythonStep(PythonCase):
+    def setUp(self):
+        super().setUp()
+        write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
+                                           suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
+
+    def steps(self, function="noise", out="image: {}", echo="", after=(), batch=8, last="partial", **settings):
+        settings = {"workers": 2, "timeout": "2s", "interpreter": PYTHON, "environment": "[TEST_MARKS]", **settings}
+        more = "".join(f", {key}: {value}" for key, value in settings.items())
+        return [f"read: {{url: '{self.place}/set.tar'}}", "shuffle: {window: 16}",
+                "decode: {image: {key: u8, as: uint8, shape: [16, 16, 3]}, label: {key: cls, as: int64}}",
+                f"python: {{file: {self.source}, function: {function}, out: {{{out}}}{more}}}", echo, *after,
+                f"batch: {{size: {batch}, last: {last}}}", "publish: {slots: 4}"]
 
     NOISE = ("image: {}, draws: {as: float64, shape: [3]}, short: {as: int32, max_length: 100}, "
              "boxes: {as: float32, shape: [4], max_length: 3}, "
@@ -282,6 +288,107 @@ class PythonStep(ProcessCase):
             checked = run_echoline("check", config)
             self.assertEqual(checked.returncode, code, checked.stdout + checked.stderr)
             self.assertIn(text, checked.stdout + checked.stderr)
+
+
+class PythonDataSet(PythonCase):
+    OUT = ("image: {as: uint8, shape: [4, 4, 3]}, label: {as: int64}, draws: {as: float64, shape: [2]}, "
+           "text: {as: uint8, max_length: 20}")
+    ECHO = "echo: {factor: 2, window: 24}"
+
+    def steps(self, function="Numbers", more="", echo="", processes=2, **settings):
+        settings = {"workers": processes, "timeout": "5s", "interpreter": PYTHON, "environment": "[TEST_MARKS]",
+                    "names": "[image, label, draws, text]", "out": f"{{{self.OUT}}}", **settings}
+        keys = "".join(f", {key}: {value}" for key, value in settings.items())
+        return [f"read: {{python: {{file: {self.source}, function: {function}{keys}}}{more}}}", "shuffle: {window: all}",
+                echo, "batch: {size: 8, last: partial}", "publish: {slots: 4}"]
+
+    def test_workers_their_end_and_a_resume_give_the_same_batches(self):
+        with self.daemon(echo=self.ECHO, processes=1, workers=1, metrics=True) as daemon:
+            expected = self.rows(daemon, epochs=2)
+            self.assertLess(daemon.total("echoline_python_calls_total", outcome="returned"), 3.5 * RECORDS,
+                            "two epochs, and what is ahead: an echoed sample is made once")
+            with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir), job="first") as loader:
+                for _ in range(5):
+                    loader.next()
+                state = loader.state_dict()
+        self.assertEqual({key[:3] for key in expected},
+                         {(epoch, sample, use) for epoch in range(2) for sample in range(RECORDS) for use in range(2)})
+        order = random.Random(0).sample(range(RECORDS), RECORDS)
+        draws = {}
+        for (epoch, sample, *_), row in expected.items():
+            np.testing.assert_array_equal(row["image"], np.full((4, 4, 3), sample, np.uint8))
+            self.assertEqual(int(row["label"]), order[sample])
+            self.assertEqual(bytes(row["text"]).decode(), f"number {sample} é")
+            self.assertEqual(draws.setdefault((epoch, sample), row["draws"].tolist()), row["draws"].tolist())
+        self.assertEqual(len({one for pair in draws.values() for one in pair}), 4 * RECORDS, "each sample has its own draws")
+        with self.daemon(echo=self.ECHO, processes=4, workers=4) as daemon:
+            os.kill(workers_of(self.source)[0], signal.SIGKILL)  # one: a sample may lose its worker once
+            self.check_same_rows(self.rows(daemon, epochs=2), expected)
+            rest = self.rows(daemon, epochs=2, state=state)
+            self.check_same_rows(rest, {key: expected[key] for key in list(expected)[40:]})
+
+    def test_exceptions_hangs_and_deaths_are_those_of_the_step(self):
+        with self.daemon("Faulty", timeout="3s", metrics=True) as daemon:
+            rows = self.rows(daemon)
+            self.assertEqual({sample for (_, sample, *_), row in rows.items() if row["flags"] == 0},
+                             set(range(RECORDS)) - {1, 4, 5, 9})
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="timeout"), 1)
+            self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="died"), 3)
+            log = daemon.log()
+        for text in ("KeyError: 'nothing here'", "functions.py\", line", "raise KeyError(\"nothing here\")", "exit code 3",
+                     "the sample has 2 elements, and `names` has 4 names", "took more than 3000 ms"):
+            self.assertIn(text, log)
+        self.assertEqual(log.count("Traceback (most recent call last):"), 1, "two samples fail in the same way")
+
+    def test_a_data_set_that_changes_its_length_ends_the_stream(self):
+        length = self.place / "marks" / "length"
+        length.write_text("48")
+        with self.daemon("written_length", workers=1) as daemon:
+            length.write_text("47")
+            for pid in workers_of(self.source):
+                os.kill(pid, signal.SIGKILL)
+            with self.assertRaisesRegex(echoline.Error, "has 47 samples in it, and had 48 when the stream was opened"):
+                self.rows(daemon, epochs=3)
+
+    def test_check_names_what_is_wrong_with_a_data_set(self):
+        config = self.place / "config.yaml"
+        for function, text, settings in (
+                ("broken", "RuntimeError: no disk", {}), ("negative", "ValueError", {}), ("stream", "has no __len__", {}),
+                ("empty", "the data set has no samples", {}), ("endless", "more than 4294967296", {}),
+                ("Numbers", "has to name the elements of a tuple", {"names": "[]"}),
+                ("Numbers", "python.out: field label: needs `as`", {"out": "{label: {}}"}),
+                ("Numbers", "the result lacks other", {"out": "{other: {as: int64}}"})):
+            with self.subTest(function=function, settings=settings):
+                config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
+                                  stream_yaml(self.steps(function, processes=1, **settings)))
+                checked = run_echoline("check", config)
+                self.assertEqual(checked.returncode, 1, checked.stdout)
+                self.assertIn(text, checked.stderr)
+
+    def test_commands_a_part_of_the_samples_and_who_may_run_it(self):
+        steps = self.steps(more=", split: {to: 50%}, limit: 10")
+        config = self.place / "config.yaml"
+        config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" + stream_yaml(steps, name="other"))
+        indexed = run_echoline("index", config)
+        self.assertEqual((indexed.returncode, indexed.stdout), (0, "other: a data set in Python, which needs no index\n"))
+        checked = run_echoline("check", config)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertIn("python: Numbers of", checked.stdout)
+        self.assertIn("epoch: 10 records", checked.stdout)
+        with self.daemon(more=", split: {to: 50%}, limit: 10") as daemon:
+            rows = self.rows(daemon)
+            numbers = [int(row["image"][0, 0, 0]) for _, row in sorted(rows.items())]
+            self.assertEqual(numbers, sorted(set(numbers)))
+            self.assertEqual(len(numbers), 10)
+            self.assertNotEqual(numbers, list(range(10)), "half of the samples are left out")
+            self.assertIn("train", daemon.command("list").stdout)
+            self.assertIn("10 records", daemon.command("show", "train").stdout)
+            self.assertIn(f"python:{numbers[0]}", daemon.command("show", "train", "--step", "0", "--keys").stdout)
+            self.assertEqual(daemon.command("create", config).returncode, 0)
+        daemon = self.started(Daemon(stream_yaml(self.steps()), control="operators: [nobody]"))
+        refused = daemon.command("create", config)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("daemon.control.python", refused.stderr)
 
 
 if __name__ == "__main__":

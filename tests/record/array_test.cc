@@ -6,8 +6,12 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "echoline/v1/config.pb.h"
 #include "record/arrays/array_header.h"
+#include "record/core/record_check.h"
+#include "record/open/open_data_set.h"
 #include "record_fixture.h"
+#include "source/open/open_source.h"
 
 namespace echoline::record {
 namespace {
@@ -159,6 +163,33 @@ numpy.save(sys.argv[1] + "/complex.npy", numpy.zeros(3, dtype="c8"))
   EXPECT_EQ(tokens("rows.npy").cut(1).fields.at("tokens"), "\5\6\7\10\11");
   EXPECT_EQ(tokens("fortran.npy").set.status().code(), Code::kUnimplemented);
   EXPECT_EQ(tokens("complex.npy").set.status().code(), Code::kDataLoss);
+}
+
+TEST(NumberSet, ARecordIsItsNumberAlsoInASelection) {
+  v1::Read read;
+  read.mutable_python()->set_file("/code/data.py");
+  read.mutable_split()->set_from(0.5);
+  const auto source = source::open_source(read);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  const auto opened = open_data_set(read, **source, "", {}, {.python_records = 100});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  const Index& index = (*opened)->index();
+  EXPECT_GT(index.record_count(), 20U);
+  EXPECT_LT(index.record_count(), 80U);
+  EXPECT_TRUE((*opened)->makes_samples());
+  Fields fields;
+  for (std::uint64_t record = 0; record < index.record_count(); ++record) {
+    const auto bytes = read_record(index, record, **source);
+    ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+    ASSERT_TRUE((*opened)->cut(record, *bytes, fields).ok());
+    const FieldBytes* field = fields.find("index");
+    ASSERT_NE(field, nullptr);
+    std::int64_t number = -1;
+    ASSERT_EQ(field->bytes.size(), sizeof number);
+    std::memcpy(&number, field->bytes.data(), sizeof number);
+    EXPECT_EQ(index.key(record), "python:" + std::to_string(number));
+  }
+  EXPECT_FALSE((*source)->list("/code").ok());
 }
 
 TEST_F(ArrayTest, AFormatThatNobodyCanTellIsAskedFor) {

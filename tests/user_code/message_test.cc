@@ -87,6 +87,8 @@ TEST(Replies, AnErrorHasItsGroupOneLineAndATraceback) {
   const Result<Reply> cut = decode_reply(text_reply(4, "only"));
   ASSERT_TRUE(cut.ok());
   EXPECT_EQ(cut->details, "");
+  EXPECT_EQ(cut->length, 4U) << "of the first message: the length of a data set";
+  EXPECT_EQ(reply->length, 0U);
 }
 
 TEST(Replies, TypesAndShapesOtherThanTheDeclaredOnesAreRefused) {

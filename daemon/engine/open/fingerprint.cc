@@ -49,10 +49,14 @@ v1::Stream essence(const v1::Stream& stream) {
   for (const v1::Step& step : stream.pipeline()) {
     // Caches, the ring and the place of the work change no order and no value.
     if (step.has_cache() || step.has_publish() || step.has_prepare()) continue;
-    // Of `read` only the token format counts: it decides what a record is. The objects are hashed
-    // by object_line.
+    // Of `read` only the token format and users' code count: they decide what a record is. The
+    // objects are hashed by object_line.
     if (step.has_read()) {
       v1::Read* read = kept.add_pipeline()->mutable_read();
+      if (step.read().has_python()) {
+        *read->mutable_python() = step.read().python();
+        leave_essence(*read->mutable_python());
+      }
       if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
       continue;
     }

@@ -33,11 +33,12 @@ std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
 // waits for it.
 std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                                std::uint64_t batch_rows, std::uint64_t mean_bytes, double growth) {
-  const std::uint64_t wanted =
-      std::min(std::max<std::uint64_t>(read.read_ahead(), batch_rows * mean_bytes),
-               // Without the maximum below, a record larger than the limit could never be
-               // requested.
-               2 * index.record_count() * mean_bytes);
+  // The numbers of a data set in Python are there at once.
+  const std::uint64_t ahead = read.has_python() ? kLeastAheadBytes : read.read_ahead();
+  const std::uint64_t wanted = std::min(std::max<std::uint64_t>(ahead, batch_rows * mean_bytes),
+                                        // Without the maximum below, a record larger than the limit
+                                        // could never be requested.
+                                        2 * index.record_count() * mean_bytes);
   return std::max(wanted, grown(index.record_bytes_max(), growth) + kChunkBytes +
                               batch_rows * kAheadOverheadBytes);
 }
@@ -52,7 +53,8 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
       // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
       std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
   // A throttled local source imitates a store.
-  const bool disk = is_local(read.url(0)) && !read.has_throttle() && growth == 1;
+  const bool local = read.has_python() || is_local(read.url(0));
+  const bool disk = local && !read.has_throttle() && growth == 1;
   const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).

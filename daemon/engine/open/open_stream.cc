@@ -151,10 +151,12 @@ struct OpenedData {
 };
 
 Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
-                             const record::ProgressFunction& progress) {
+                             const record::ProgressFunction& progress,
+                             const record::OpenOptions& options) {
   OpenedData data;
   ECHOLINE_ASSIGN(data.source, source::open_source(read));
-  ECHOLINE_ASSIGN(data.data_set, record::open_data_set(read, *data.source, state_dir, progress));
+  ECHOLINE_ASSIGN(data.data_set,
+                  record::open_data_set(read, *data.source, state_dir, progress, options));
   // Compressed shards get a source that unpacks; others stay as they are.
   data.source = data.data_set->reading(std::move(data.source));
   if (data.data_set->index().record_count() == 0) {
@@ -164,17 +166,51 @@ Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
 }
 
 // Decoding and the steps after it, without types: those may need a look at the data.
-Result<std::unique_ptr<batch::Preparer>> compile_preparer(const v1::Stream& stream,
-                                                          const record::DataSet& data_set,
-                                                          bool serves) {
-  ECHOLINE_ASSIGN(auto decoder, decode::Decoder::compile(config::decode_step(stream)));
+struct Steps {
+  std::unique_ptr<decode::Decoder> decoder;
+  std::unique_ptr<augment::Chain> chain;
+};
+
+Result<Steps> compile_steps(const v1::Stream& stream, bool serves) {
+  Steps steps;
+  ECHOLINE_ASSIGN(steps.decoder, decode::Decoder::compile(config::decode_step(stream)));
   // Hosts run the other steps. So a server needs no users' functions, and starts no processes.
-  ECHOLINE_ASSIGN(
-      auto chain,
-      augment::Chain::compile(serves ? config::up_to_prepare(stream) : stream, decoder->fields()));
+  ECHOLINE_ASSIGN(steps.chain,
+                  augment::Chain::compile(serves ? config::up_to_prepare(stream) : stream,
+                                          steps.decoder->fields()));
+  return steps;
+}
+
+// A stream's data and steps.
+struct Opened {
+  OpenedData data;
+  std::unique_ptr<plan::Plan> plan;
+  std::unique_ptr<batch::Preparer> preparer;
+};
+
+Result<Opened> open_parts(const v1::Stream& stream, const std::string& state_dir, bool serves,
+                          const record::ProgressFunction& progress) {
+  Steps steps;
+  record::OpenOptions options;
+  // Its processes are started first: they know how many records there are.
+  const bool python = config::reads_python(stream);
+  if (python) {
+    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
+    options.python_records = steps.chain->user_code().front()->length();
+  }
+  Opened opened;
+  ECHOLINE_ASSIGN(opened.data, open_data(config::read_step(stream), state_dir, progress, options));
+  const record::DataSet& data_set = *opened.data.data_set;
+  // Checked before anything is decoded: a plan that cannot work fails quickly.
+  ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set.index())));
+  ECHOLINE_TRY(check_plan(*opened.plan, data_set));
+  if (!python) {
+    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
+  }
   // The preparer refers to the data set, which the core owns together with it.
-  return std::make_unique<batch::Preparer>(data_set, std::move(decoder), std::move(chain),
-                                           echo_point(stream));
+  opened.preparer = std::make_unique<batch::Preparer>(data_set, std::move(steps.decoder),
+                                                      std::move(steps.chain), echo_point(stream));
+  return opened;
 }
 
 // One for each worker, so that workers share no buffers and need no lock.
@@ -230,6 +266,11 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
                                 .seed = stream.seed()});
 }
 
+std::string scheme_name(const v1::Read& read) {
+  if (read.has_python()) return "python";
+  return std::string(to_string(scheme_of(read.url(0)).value_or(Scheme::kFile)));
+}
+
 }  // namespace
 
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& given,
@@ -246,14 +287,10 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const v1::Publish& publish = config::publish_step(stream);
   ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
                                                                           publish.access().end()}));
-  ECHOLINE_ASSIGN(OpenedData data, open_data(read, options.state_dir, progress));
+  ECHOLINE_ASSIGN(Opened opened, open_parts(stream, options.state_dir, serves, progress));
+  auto& [data, plan, preparer] = opened;
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
-  // Checked before anything is decoded: a plan that cannot work fails quickly.
-  ECHOLINE_ASSIGN(std::unique_ptr<plan::Plan> plan, plan::Plan::create(plan_spec(stream, index)));
-  ECHOLINE_TRY(check_plan(*plan, data_set));
-  ECHOLINE_ASSIGN(std::unique_ptr<batch::Preparer> preparer,
-                  compile_preparer(stream, data_set, serves));
   // Uses the source here, because the fetcher owns it from its construction on.
   ECHOLINE_ASSIGN(const ProbedTypes probed,
                   probe_types(*data.source, data_set, *preparer, !serves));
@@ -297,38 +334,38 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
     seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   // Members of the core refer to each other, so all of them move into it together.
-  auto core = std::make_shared<StreamCore>(
-      StreamCore{.name = name,
-                 .seed = stream.seed(),
-                 .scheme = std::string(to_string(scheme_of(read.url(0)).value_or(Scheme::kFile))),
-                 .access = std::move(access),
-                 .created_ns = created_ns,
-                 .data_set = std::move(data.data_set),
-                 .plan = std::move(plan),
-                 .seek_memory = std::move(seek.memory),
-                 .seek_indexes = std::move(seek.indexes),
-                 .seek_writer = std::move(seek_writer),
-                 .preparer = std::move(preparer),
-                 .bad_records = make_bad_records(stream, index),
-                 .cache = std::move(cache.levels),
-                 .samples = std::move(cache.samples),
-                 .fetcher = std::move(fetcher),
-                 .serves = serves,
-                 .sample_fingerprint = std::move(samples_fingerprint),
-                 .decoded_bytes = probed.decoded_bytes,
-                 .frame_growth = growth,
-                 .pool = &pool,
-                 .worker_scratch = std::move(scratch),
-                 .ring_spec = ring,
-                 .slots = publish.slots(),
-                 .slow = slow_policy(stream),
-                 .auto_factor = config::echo_is_auto(stream),
-                 .stall_report_ns = options.stall_report_ns,
-                 .read_ahead = memory.read_ahead,
-                 .window_floor_bytes = memory.window_floor_bytes,
-                 .window_wish_bytes = memory.window_wish_bytes,
-                 .counters = std::make_shared<StreamCounters>(),
-                 .fail = std::move(fail)});
+  auto core =
+      std::make_shared<StreamCore>(StreamCore{.name = name,
+                                              .seed = stream.seed(),
+                                              .scheme = scheme_name(read),
+                                              .access = std::move(access),
+                                              .created_ns = created_ns,
+                                              .data_set = std::move(data.data_set),
+                                              .plan = std::move(plan),
+                                              .seek_memory = std::move(seek.memory),
+                                              .seek_indexes = std::move(seek.indexes),
+                                              .seek_writer = std::move(seek_writer),
+                                              .preparer = std::move(preparer),
+                                              .bad_records = make_bad_records(stream, index),
+                                              .cache = std::move(cache.levels),
+                                              .samples = std::move(cache.samples),
+                                              .fetcher = std::move(fetcher),
+                                              .serves = serves,
+                                              .sample_fingerprint = std::move(samples_fingerprint),
+                                              .decoded_bytes = probed.decoded_bytes,
+                                              .frame_growth = growth,
+                                              .pool = &pool,
+                                              .worker_scratch = std::move(scratch),
+                                              .ring_spec = ring,
+                                              .slots = publish.slots(),
+                                              .slow = slow_policy(stream),
+                                              .auto_factor = config::echo_is_auto(stream),
+                                              .stall_report_ns = options.stall_report_ns,
+                                              .read_ahead = memory.read_ahead,
+                                              .window_floor_bytes = memory.window_floor_bytes,
+                                              .window_wish_bytes = memory.window_wish_bytes,
+                                              .counters = std::make_shared<StreamCounters>(),
+                                              .fail = std::move(fail)});
   return OpenedStream{std::move(core), std::move(cache.memory)};
 }
 

@@ -13,7 +13,10 @@ constexpr std::uint64_t kWaitNs = 100'000'000;
 // Nothing wakes the pass when read-ahead room is given back; bytes from a store take longer.
 constexpr std::uint64_t kRoomWaitNs = 2'000'000;
 
-std::uint64_t mean_record_bytes(const record::Index& index) {
+std::uint64_t mean_record_bytes(const record::DataSet& data_set) {
+  // Users' code makes a sample from its number: rows get tasks of their own.
+  if (data_set.makes_samples()) return kChunkBytes;
+  const record::Index& index = data_set.index();
   return std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
 }
 
@@ -41,7 +44,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
     : core_(std::move(core)),
       reservations_(std::move(reservations)),
       ring_(std::move(ring)),
-      mean_record_bytes_(mean_record_bytes(core_->data_set->index())),
+      mean_record_bytes_(mean_record_bytes(*core_->data_set)),
       account_(std::make_shared<PassAccount>(core_->counters, options.window_bytes_max)),
       row_maker_(std::make_shared<RowMaker>(core_, ring_, account_)),
       join_table_(*core_, *ring_, options.start, std::move(options.factors), options.tails),

@@ -1,5 +1,8 @@
-// Data sets of arrays: IDX images with labels, and token files.
+// Data sets of arrays: IDX images with labels, token files, and bare numbers.
 #pragma once
+
+#include <cstdint>
+#include <memory>
 
 #include "record/index/format.h"
 
@@ -14,5 +17,9 @@ extern const Format kIdxFormat;
 // Format tokens: raw tokens of read.tokens.dtype, or .npy files that state their type, cut into
 // records by read.tokens. The field is "tokens", raw and little-endian; the key is "FILE:NUMBER".
 extern const Format kTokensFormat;
+
+// A data set whose samples users' code makes from their numbers (source/local/number_source.h). The
+// field is "index", the number as int64; the key is "python:NUMBER".
+std::unique_ptr<DataSet> make_number_set(std::uint64_t count);
 
 }  // namespace echoline::record

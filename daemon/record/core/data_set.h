@@ -48,6 +48,8 @@ class DataSet {
   // values give equal text; the fingerprint of a stream contains it.
   virtual std::string metadata_text() const { return {}; }
 
+  // Records are only numbers, from which users' code makes samples.
+  virtual bool makes_samples() const { return false; }
   // False for compressed shards: an order over all records would unpack each shard again and again,
   // so it is refused.
   virtual bool random_access() const { return true; }

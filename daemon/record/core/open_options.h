@@ -14,6 +14,8 @@ enum class Listings : std::uint8_t { kReuse, kRefresh };
 struct OpenOptions {
   Listings listings = Listings::kReuse;
   Checksums checksums = Checksums::kIfRead;
+  // Of a data set in Python (read.python), whose length only its processes know.
+  std::uint64_t python_records = 0;
 };
 
 }  // namespace echoline::record

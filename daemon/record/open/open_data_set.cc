@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "echoline/v1/config.pb.h"
+#include "record/arrays/array_sets.h"
 #include "record/index/folder_listing.h"
 #include "record/index/index_path.h"
 #include "record/index/listing.h"
@@ -55,6 +56,19 @@ OpenedDataSet open_listed(const std::vector<const Format*>& allowed, const OpenR
   return format->open(request, std::move(listed));
 }
 
+OpenedDataSet open_addresses(const v1::Read& read, source::Source& source,
+                             const std::string& state_dir, const ProgressFunction& progress,
+                             const OpenOptions& options) {
+  ECHOLINE_ASSIGN(const std::vector<const Format*> allowed, allowed_formats(read));
+  FolderListing folder_listing(read, source, state_dir);
+  const OpenRequest request{read, source, state_dir, progress, options, folder_listing};
+  ECHOLINE_ASSIGN(std::unique_ptr<DataSet> set, open_stored(allowed, request));
+  if (set) return set;
+  // Before the listing, so that a change while it runs is noticed at the next start.
+  folder_listing.note_folder_states();
+  return open_listed(allowed, request);
+}
+
 // Every data set ends with one complete report, however it was opened.
 Status report_done(const DataSet& set, const ProgressFunction& progress) {
   if (!progress) return {};
@@ -74,14 +88,11 @@ Result<std::unique_ptr<DataSet>> open_data_set(const v1::Read& step, source::Sou
                                                const OpenOptions& options) {
   // The stored index is found by the endpoint, wherever that is configured.
   const v1::Read read = source::with_endpoint(step);
-  ECHOLINE_ASSIGN(const std::vector<const Format*> allowed, allowed_formats(read));
-  FolderListing folder_listing(read, source, state_dir);
-  const OpenRequest request{read, source, state_dir, progress, options, folder_listing};
-  ECHOLINE_ASSIGN(std::unique_ptr<DataSet> set, open_stored(allowed, request));
-  if (!set) {
-    // Before the listing, so that a change while it runs is noticed at the next start.
-    folder_listing.note_folder_states();
-    ECHOLINE_ASSIGN(set, open_listed(allowed, request));
+  std::unique_ptr<DataSet> set;
+  if (read.has_python()) {
+    set = make_number_set(options.python_records);
+  } else {
+    ECHOLINE_ASSIGN(set, open_addresses(read, source, state_dir, progress, options));
   }
   if (selects_records(read)) {
     ECHOLINE_ASSIGN(set, select_records(read, std::move(set)));

@@ -74,6 +74,7 @@ class SelectedDataSet final : public DataSet {
     return whole_->cut(index_.whole_record(record), bytes, fields);
   }
   std::string metadata_text() const override { return whole_->metadata_text() + selection_; }
+  bool makes_samples() const override { return whole_->makes_samples(); }
   bool random_access() const override { return whole_->random_access(); }
   // The index of all records: it serves every selection.
   Result<std::uint64_t> publish(source::Source& source) const override {

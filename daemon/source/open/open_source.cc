@@ -9,6 +9,7 @@
 #include "source/core/address.h"
 #include "source/core/source.h"
 #include "source/local/file_source.h"
+#include "source/local/number_source.h"
 #include "source/open/stores.h"
 #include "source/open/throttle.h"
 #include "source/store/object_source.h"
@@ -85,10 +86,11 @@ Result<std::unique_ptr<Source>> open_objects(const v1::Read& read, Scheme scheme
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access) {
+  const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();
+  if (read.has_python()) return NumberSource::open(concurrency);
   // Before anything is opened: a wrong address needs no credentials to be found.
   ECHOLINE_ASSIGN(const std::vector<std::string> urls, all_urls(read));
   ECHOLINE_ASSIGN(const Scheme scheme, common_scheme(urls));
-  const std::size_t concurrency = read.concurrency() == 0 ? kConcurrency : read.concurrency();
   ECHOLINE_ASSIGN(auto source, scheme == Scheme::kFile
                                    ? FileSource::open(concurrency)
                                    : open_objects(read, scheme, access, urls, concurrency));

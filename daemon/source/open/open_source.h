@@ -10,7 +10,8 @@
 
 namespace echoline::source {
 
-// The source for these addresses, which must share one scheme, with `read.throttle` if it is set.
+// The source for these addresses, which must share one scheme, with `read.throttle` if it is set;
+// of a data set in Python, one for the numbers of its samples.
 // Sends a first request: a wrong key or a missing bucket fails here. Writing to web servers is
 // kUnimplemented. Blocks.
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access = Access::kRead);

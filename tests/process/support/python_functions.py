@@ -1,4 +1,4 @@
-"""The user's file of the tests of the step `python`. Workers of the daemon run it; it needs only numpy.
+"""The user's file of the tests of the step `python` and of `read: python`. Workers of the daemon run it; it needs only numpy.
 
 Misbehaviour depends on the sample's label. A file in the folder of TEST_MARKS says that it has happened already."""
 import ctypes
@@ -139,3 +139,65 @@ def as_another_user(sample, rng):
 def forgetful(sample, rng):
     """Depends on more than its arguments."""
     return {"image": np.full((16, 16, 3), time.monotonic_ns() % 251, np.uint8)}
+
+
+class Numbers:
+    """A data set of tuples. Its constructor and each sample use random draws."""
+
+    def __init__(self):
+        self.order = random.sample(range(48), 48)
+
+    def __len__(self):
+        return len(self.order)
+
+    def __getitem__(self, index):
+        draws = np.array([random.random(), np.random.random()])
+        return np.full((4, 4, 3), index, np.uint8), self.order[index], draws, f"number {index} é"
+
+
+class Faulty(Numbers):
+    """Two samples raise, one ends each worker, one has too few elements; one hangs once, and one ends its worker once."""
+
+    def __getitem__(self, index):
+        if index in (1, 9):
+            raise KeyError("nothing here")
+        if index == 5 or (index == 3 and first_time("exit")):
+            os._exit(3)
+        if index == 2 and first_time("hang"):
+            time.sleep(3600)
+        return super().__getitem__(index)[:2 if index == 4 else None]
+
+
+class Sized:
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        return Numbers()[index]
+
+
+def written_length():
+    return Sized(int((MARKS / "length").read_text()))
+
+
+def negative():
+    return Sized(-1)
+
+
+def empty():
+    return Sized(0)
+
+
+def endless():
+    return Sized(sys.maxsize)
+
+
+def stream():
+    return (number for number in range(48))
+
+
+def broken():
+    raise RuntimeError("no disk")
