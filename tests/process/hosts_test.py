@@ -93,7 +93,7 @@ class FourHosts(HostsCase):
         """`order` are the records of the batches that the ranks were given, which all began at the same place."""
         read = self.read_by(answers)
         # Until all ranks of a host are attached, it does not know which lanes the other hosts have.
-        before = BATCH * (SLOTS + 2) + READ_AHEAD // (self.records.bytes // RECORDS)
+        before = BATCH * (SLOTS + 3) + READ_AHEAD // (self.records.bytes // RECORDS)
         owner = {record: self.hosts[place % BATCH // (BATCH // HOSTS)].address for place, record in enumerate(order)}
         for record in order[before:]:
             # The first records of the index are also decoded at the start of a daemon.
