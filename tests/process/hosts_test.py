@@ -18,18 +18,19 @@ HOSTS, RANKS = 4, 2
 LANES = HOSTS * RANKS
 BATCH, SLOTS = 16, 2
 RECORDS = 1024
+AHEAD = 14  # steps for which a host's slots and read-ahead have room
 STEPS = RECORDS // BATCH  # of an epoch
-READ_AHEAD = 256 << 10
+READ_AHEAD = 1 << 20
 BALLAST = (17_000, 24_000)  # more than the gap between two records that one request may span
 TRIED = 8  # records that a daemon decodes at its start
 
 require_library()
 
 
-def stream(url, cache=""):
+def stream(url, cache="", echo=""):
     """Without second requests for late answers, so that each byte is read once also on a busy machine."""
     return stream_yaml([f"read: {{url: '{url}', format: webdataset, read_ahead: {READ_AHEAD >> 10}KiB, hedge: off}}", cache,
-                        "shuffle: {window: 64}", DECODE, "random_crop: {field: image, size: 8, padding: 2}",
+                        "shuffle: {window: 64}", DECODE, echo, "random_crop: {field: image, size: 8, padding: 2}",
                         f"batch: {{size: {BATCH}, last: drop}}", f"publish: {{slots: {SLOTS}}}"], more=f"    lanes: {LANES}\n")
 
 
@@ -75,7 +76,7 @@ class HostsCase(ProcessCase):
 
 class FourHosts(HostsCase):
     def test_hosts_read_disjoint_parts_and_give_the_order_of_one_host(self):
-        count = STEPS - 8  # so that nobody has asked for the last two batches, which all hosts prepare
+        count = 2 * STEPS - AHEAD  # so that nobody has asked for the third epoch
         self.store.answers_at_rest()  # those of other tests
         with started([self.daemon(host) for host in self.hosts]) as daemons:
             answers = self.store.answers_at_rest()
@@ -90,17 +91,15 @@ class FourHosts(HostsCase):
         self.check_disjoint(answers, [row[0] for _, rows in batches for row in rows])
 
     def check_disjoint(self, answers, order):
-        """`order` are the records of the batches that the ranks were given, which all began at the same place."""
-        read = self.read_by(answers)
-        # Until all ranks of a host are attached, it does not know which lanes the other hosts have.
-        before = BATCH * (SLOTS + 3) + READ_AHEAD // (self.records.bytes // RECORDS)
-        owner = {record: self.hosts[place % BATCH // (BATCH // HOSTS)].address for place, record in enumerate(order)}
-        for record in order[before:]:
-            # The first records of the index are also decoded at the start of a daemon.
-            if record >= TRIED:
-                self.assertEqual(read[record], {owner[record]: 1}, f"record {record}")
-        shared = sum(len(clients) > 1 for clients in read)
-        print(f"{shared} of {RECORDS} records were read by several hosts, before all ranks were attached")
+        """`order` are the records of two epochs, as far as they were delivered."""
+        read, owners = self.read_by(answers), collections.defaultdict(collections.Counter)
+        for place, record in enumerate(order):
+            owners[record][self.hosts[place % BATCH // (BATCH // HOSTS)].address] += 1
+        # Until all ranks of a host are attached, it does not know which lanes the other hosts have, and fills its slots. At
+        # its start, a daemon also decodes the first records of the index.
+        early = {*order[:SLOTS * BATCH], *range(TRIED)}
+        for record in set(order[RECORDS:]) - early:
+            self.assertEqual(read[record], owners[record], f"record {record}")
 
     def test_a_job_goes_on_with_a_new_host_and_with_half_of_the_hosts(self):
         with started([self.daemon(host) for host in self.hosts]) as daemons:
@@ -143,6 +142,25 @@ class FourHosts(HostsCase):
         read = sum(last - first + 1 for _, name, first, last in answers if name in shards) / self.records.bytes
         print(f"two epochs on {HOSTS} hosts read {read:.3f} times the data, their starts included")
         self.assertLessEqual(read, 1.1)
+
+    def test_a_factor_that_was_set_on_one_host_reaches_all_with_the_state(self):
+        echo = f"echo: {{factor: 1, max: 2, window: {8 * BATCH}}}"
+        daemons = [HostDaemon(host, stream(self.store.url, echo=echo)) for host in self.hosts]
+        count = 2 * STEPS + STEPS // 4  # into the next epoch
+        with started(daemons):
+            with Job(daemons[:1], 1, more=["--pace", 0.01, "--stop-after", count]) as job:
+                job.await_steps(4)
+                done = daemons[0].command("set-echo", "train", "2")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                batches, _ = job.await_steps(count).steps()
+                changed = next(line for line in job.trainers[0].batches() if line["state"].get("changes"))
+            place = changed["state"]["row"] // BATCH
+            self.assertLess(place, STEPS // 2)
+            self.assertTrue(any(row[1] == 1 for _, rows in batches[place:] for row in rows), "second uses")
+            with Job(daemons, RANKS, changed["state"], more=["--stop-after", count - place]) as job:
+                found, _ = job.await_steps(count - place).steps()
+            self.check_equal_batches(found, batches[place:])
+            self.assertEqual(found[-1][0], 1, "the factor stays in the next epoch")
 
 
 if __name__ == "__main__":
