@@ -58,8 +58,8 @@ TEST_P(Hosts, TogetherGiveTheOneOrderAndEachPreparesItsShare) {
     const engine::StreamStats stats = rig->engine().stats().streams.at(0);
     const double share = static_cast<double>(stats.samples_fresh + stats.samples_echoed) /
                          static_cast<double>(expected.size());
-    EXPECT_NEAR(share, 0.5, 0.08);
-    EXPECT_NEAR(static_cast<double>(stats.source.bytes - indexing_bytes) / bytes, 0.5, 0.05);
+    EXPECT_NEAR(share, 0.5, 0.02);
+    EXPECT_NEAR(static_cast<double>(stats.source.bytes - indexing_bytes) / bytes, 0.5, 0.02);
     EXPECT_EQ(stats.passes, 1U);
   }
   std::array<std::size_t, kHosts> at{};

@@ -48,7 +48,6 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
-      lanes_settled_(core_->plan->spec().lanes == 1),
       thread_(*this, "pass") {}
 
 Pass::~Pass() { stop(shm::kWriterEnded); }
@@ -65,10 +64,6 @@ void Pass::stop(shm::WriterState state) {
   ring_->end(state);
 }
 
-void Pass::settle_lanes() {
-  if (!lanes_settled_.exchange(true)) wake();
-}
-
 bool Pass::do_work() {
   // Read before the slots are looked at: wait() must not miss a release that comes after it.
   released_seen_ = ring_->released();
@@ -77,8 +72,7 @@ bool Pass::do_work() {
   // The first batch waits for its own records, not for their neighbours in the shards. And while
   // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
   // first batch of a trainer that wants another position.
-  const bool only_slots =
-      ring_->published() == 0 || !ring_->next_wanted().has_value() || !lanes_settled_.load();
+  const bool only_slots = ring_->published() == 0 || !join_table_.may_read_ahead();
   const std::size_t in_slots = std::min<std::size_t>(next_sequence_, core_->slots);
   const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);
   return try_start_batch() || more;

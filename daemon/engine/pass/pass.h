@@ -66,9 +66,6 @@ class Pass : public Agent {
     return join_table_.join(position, tails, lanes);
   }
   void keep_lanes(const LaneSet& wanted) { join_table_.keep_lanes(wanted); }
-  // The ranks of this host have attached, or are no longer waited for: from now on the pass reads
-  // ahead. Before, it would read records of lanes that other hosts have.
-  void settle_lanes();
   plan::Position next_position() const { return join_table_.next_position(); }
   bool has_tails() const { return join_table_.has_tails(); }
   FactorHistory factors() const { return join_table_.factors(); }
@@ -127,7 +124,6 @@ class Pass : public Agent {
   std::uint64_t next_sequence_ = 0;  // of the next batch to be started
   std::uint64_t released_seen_ = 0;  // when the last do_work began
 
-  std::atomic<bool> lanes_settled_;
   std::atomic<bool> ring_full_{false};
   std::atomic<bool> stopped_{false};
   AgentThread thread_;

@@ -60,10 +60,9 @@ void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
     // known.
     if (pending_ranks.awaits_rank(*member.pass) || !consumers.has_readers(*member.pass)) continue;
     // Other lanes of the batch are written by nobody: this host's ranks never read those rows.
-    if (is_complete(*member.pass, consumers)) {
-      member.pass->keep_lanes(wanted_lanes(*member.pass, consumers, core));
-    }
-    member.pass->settle_lanes();
+    member.pass->keep_lanes(is_complete(*member.pass, consumers)
+                                ? wanted_lanes(*member.pass, consumers, core)
+                                : LaneSet(core.plan->spec().lanes, true));
   }
 }
 

@@ -42,11 +42,11 @@ def _panel(hosts, panel, top):
     lines = [f'  <text x="20" y="{top + 16}" font-weight="600">{escape(panel.title)}</text>',
              f'  <path class="axis" d="M{LEFT} {plot_top} V{bottom} H{LEFT + PLOT}"/>']
     for mark in marks:
-        lines.append(f'  <text class="small" x="{LEFT - 8}" y="{up(mark) + 4:.1f}" text-anchor="end">{mark:,.3g}</text>')
+        lines.append(f'  <text class="small" x="{LEFT - 8}" y="{up(mark) + 4:.1f}" text-anchor="end">{mark:,g}</text>')
     for power in range(round(math.log10(hosts[0])), round(math.log10(hosts[-1])) + 1):
         lines.append(f'  <text class="small" x="{across(power):.1f}" y="{bottom + 18}" text-anchor="middle">'
                      f'{10 ** power:,}</text>')
-    lines.append(f'  <text class="small" x="{LEFT + PLOT + 14}" y="{bottom + 18}">hosts</text>')
+    lines.append(f'  <text class="small" x="{LEFT + PLOT + 34}" y="{bottom + 18}">hosts</text>')
     for place, (name, row) in enumerate(panel.rows.items()):
         points = " ".join(f"{across(math.log10(number)):.1f},{up(value):.1f}" for number, value in zip(hosts, row))
         colour, y = COLOURS[place % len(COLOURS)], plot_top + 14 + place * LEGEND

@@ -11,7 +11,7 @@ REQUEST_BYTES = 15 << 20
 # docs/config.md: defaults.
 READ_AHEAD = 256 << 20
 SLOTS = 8
-# Bytes of a record in a published index with checksums and keys of nine characters (sweep.py --index measures it).
+# Bytes of a record in a published index with checksums and keys of nine characters (index_bytes.py measures it).
 INDEX_BYTES = 37
 # Threads of a stream that ask the fleet or fill it, each with a connection to each server (daemon/engine/fetch/cache_threads.cc).
 FLEET_CONNECTIONS = 5
@@ -26,5 +26,7 @@ START_SECONDS = 0.660
 FLEET_USABLE = 0.85
 # docs/preparation_servers.md, "What it costs": CPU time of a gigabyte of samples, on each side.
 PREPARED_SECONDS_PER_BYTE = 1.1e-9
+# The photos of the measurement above: about 500 x 375 pixels.
+DECODED_BYTES = 500 * 375 * 3
 # Points on the circle of libmemcached's weighted ketama for each of many equal servers (libmemcached 1.1, hosts.cc).
 KETAMA_POINTS = 160

@@ -12,6 +12,8 @@ from typing import Optional, Sequence
 
 import numpy
 
+REFILL_AT = 0.75  # of the read-ahead
+
 
 @dataclasses.dataclass(frozen=True)
 class Store:
@@ -97,6 +99,18 @@ def delays(store, requests, hosts, draw):
     return delay
 
 
+def request_points(steps, window):
+    """Of each step, how many steps must be made before all of it is requested. `window` steps are requested and not made at
+    most; once three quarters or less are left, it is filled up again (daemon/engine/pass/read_ahead_planner.cc)."""
+    points, requested = [], window
+    for made in range(steps + 1):
+        if requested - made <= REFILL_AT * window:
+            requested = made + window
+        while len(points) < steps and len(points) + 1 <= requested + 1e-9:
+            points.append(made)
+    return points
+
+
 def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Optional[Preparation] = None, seed=1,
              begin: float = 0.0):
     """The course of `steps` steps. All hosts begin at `begin` with nothing read."""
@@ -104,14 +118,15 @@ def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Opti
     hosts, kept = job.hosts, fleet.kept if fleet else 0.0
     piece = job.step_bytes
     carried = job.samples * preparation.sample_bytes if preparation else piece  # over the link of the host
-    ahead = max(1, int(job.read_ahead // carried))
+    # A limit that is less than a batch is raised to it.
+    points = request_points(steps, max(1.0, job.read_ahead / carried))
     requests = math.ceil(piece * (1 - kept) / job.request_bytes)
     link_seconds = carried / numpy.broadcast_to(numpy.asarray(job.link, float), hosts)
     store_queue, fleet_queue, servers = Queue(), Queue(), Queue()
     linked, made = numpy.full(hosts, begin), []
     ends, late_hosts = [], []
     for step in range(steps):
-        requested = made[step - ahead] if step >= ahead else numpy.full(hosts, begin)
+        requested = made[points[step] - 1] if points[step] else numpy.full(hosts, begin)
         sent = store_queue.serve(requested, piece * (1 - kept) / store.rate)
         sent = numpy.maximum(sent, requested + delays(store, requests, hosts, draw)) if requests else sent
         if fleet:

@@ -5,7 +5,7 @@ import unittest
 
 import numpy
 
-from model import Fleet, Job, Preparation, Queue, Store, hottest_share, simulate, start_seconds
+from model import Fleet, Job, Preparation, Queue, Store, hottest_share, request_points, simulate, start_seconds
 
 # Without limits other than the trainer: a step takes one second.
 JOB = Job(hosts=4, samples=10, record_bytes=1e3, step_seconds=1.0, make_seconds=0.0, link=1e9, read_ahead=3e4, slots=2,
@@ -22,6 +22,12 @@ class ByHand(unittest.TestCase):
         queue = Queue()
         self.assertEqual(list(queue.serve(numpy.array([5.0, 0.0, 1.0]), 2.0)), [7.0, 2.0, 4.0])
         self.assertEqual(list(queue.serve(numpy.array([0.0]), 1.0)), [8.0])
+
+    def test_the_read_ahead_is_filled_up_below_three_quarters(self):
+        # Four steps: after the first is made, three are left, and one is requested.
+        self.assertEqual(request_points(7, 4.0), [0, 0, 0, 0, 1, 2, 3])
+        # Six and a half: after the first, five and a half are left; after the second, four and a half, and two are requested.
+        self.assertEqual(request_points(9, 6.5), [0, 0, 0, 0, 0, 0, 2, 2, 4])
 
     def test_the_first_steps(self):
         # A store that sends a piece in 0.5 s and makes all four wait: 2 s for a step of all hosts. Three steps are requested

@@ -8,7 +8,7 @@ import pathlib
 
 import chart
 import costs
-from model import Fleet, Job, Store, hottest_share, simulate, start_seconds
+from model import Fleet, Job, Preparation, Store, hottest_share, simulate, start_seconds
 
 HOSTS = (10, 32, 100, 316, 1000, 3162, 10000)
 STEPS, FIRST = 120, 20  # simulated, and those before the first one that counts
@@ -21,17 +21,28 @@ DATA_BYTES = 100e12
 FIRST_BYTE = 0.03
 LATE = ((0.001, 5.0),)  # as in the measurements of docs/transfers_internals.md, "Hedging"
 SLOW_LINK = 0.25e9
+SERVER_CORES = 1000
+# A store without a limit of its rate, to see the other limits.
+AMPLE = Store(1e18, FIRST_BYTE)
 
 
 def job(hosts, **more):
-    return Job(hosts=hosts, samples=SAMPLES, record_bytes=costs.PHOTO_BYTES, step_seconds=STEP_SECONDS,
-               make_seconds=SAMPLES * costs.PHOTO_SECONDS / CORES, slots=costs.SLOTS, request_bytes=costs.REQUEST_BYTES,
-               **{"link": min(LINK, costs.FETCH_RATE), "read_ahead": costs.READ_AHEAD, **more})
+    plain = Job(hosts=hosts, samples=SAMPLES, record_bytes=costs.PHOTO_BYTES, step_seconds=STEP_SECONDS,
+                make_seconds=SAMPLES * costs.PHOTO_SECONDS / CORES, link=min(LINK, costs.FETCH_RATE),
+                read_ahead=costs.READ_AHEAD, slots=costs.SLOTS, request_bytes=costs.REQUEST_BYTES)
+    return dataclasses.replace(plain, **more)
 
 
-def speed(job_, store, fleet=None):
+def speed(job_, store, fleet=None, preparation=None):
     """Relative to trainers that never wait."""
-    return STEP_SECONDS * simulate(job_, store, STEPS, fleet).rate(FIRST)
+    return STEP_SECONDS * simulate(job_, store, STEPS, fleet, preparation).rate(FIRST)
+
+
+def prepared_speed(hosts):
+    """Servers decode and send, hosts receive."""
+    transfer_seconds = costs.DECODED_BYTES * costs.PREPARED_SECONDS_PER_BYTE
+    servers = Preparation((costs.PHOTO_SECONDS + transfer_seconds) / SERVER_CORES, costs.DECODED_BYTES)
+    return speed(job(hosts, make_seconds=SAMPLES * transfer_seconds / CORES, link=LINK), AMPLE, preparation=servers)
 
 
 def fleet_of(hosts):
@@ -44,8 +55,6 @@ def hedged(late):
     return tuple(pair for share, seconds in late for pair in ((share ** 2, seconds), (share, costs.HEDGE_SECONDS + FIRST_BYTE)))
 
 
-# A store without a limit of its rate, to see the other limits.
-AMPLE = Store(1e18, FIRST_BYTE)
 SERIES = {
     "first epoch, store of 100 GB/s": lambda hosts: speed(job(hosts), Store(STORE_RATE, FIRST_BYTE)),
     "later epochs, with a fleet": lambda hosts: speed(job(hosts), Store(STORE_RATE, FIRST_BYTE), fleet_of(hosts)),
@@ -53,6 +62,7 @@ SERIES = {
     "late answers, hedge: auto": lambda hosts: speed(job(hosts), dataclasses.replace(AMPLE, late=hedged(LATE))),
     "late answers, read_ahead: 4GiB": lambda hosts: speed(job(hosts, read_ahead=4 << 30),
                                                            dataclasses.replace(AMPLE, late=hedged(LATE))),
+    "decoding on 1,000 cores of servers": prepared_speed,
     "one host with a link of 2 Gbit/s": lambda hosts: speed(
         job(hosts, link=[SLOW_LINK] + [min(LINK, costs.FETCH_RATE)] * (hosts - 1)), AMPLE),
 }
