@@ -1,6 +1,6 @@
 """Costs of one host, as they were measured. Each says where."""
 
-# docs/benchmarks.md, "JPEG photos": one core with AVX2 decodes, crops and flips 1,136 photos of 110 KB in a second.
+# docs/benchmarks.md, "Photos for each CPU-second": one core with AVX2 decodes, crops and flips 1,136 photos of 110 KB in a second.
 PHOTO_SECONDS = 1 / 1136
 PHOTO_BYTES = 110e3
 # docs/transfers_internals.md, "Measured": the thread that fetches and cuts needs 0.40 CPU-seconds per GB, and there is one for

@@ -107,14 +107,19 @@ class Job:
         return self
 
     def steps(self):
-        """The batches that all ranks have: [(epoch, rows of the ranks in their order)] and the state after the last one."""
+        """The batches that all ranks have: [(epoch, valid rows of the ranks in their order)] and the state after the last
+        one. Rows that fill up a batch must be copies of its rows."""
         lines = [trainer.batches() for trainer in self.trainers]
         whole = list(zip(*lines))
         batches = []
         for parts in whole:
             if len({(part["epoch"], part["step"]) for part in parts}) != 1:
                 raise AssertionError(f"ranks at different steps: {[(part['epoch'], part['step']) for part in parts]}")
-            batches.append((parts[0]["epoch"], [tuple(row) for part in parts for row in part["rows"]]))
+            rows = [tuple(row) for part in parts for row in part["rows"]]
+            valid = [row[:3] for row in rows if row[3]]
+            if not {row[:3] for row in rows} <= set(valid):
+                raise AssertionError(f"rows that no rank has as its own: {rows}")
+            batches.append((parts[0]["epoch"], valid))
         states = {json.dumps(part["state"], sort_keys=True) for part in whole[-1]}
         if len(states) != 1:
             raise AssertionError(f"the ranks have different states: {states}")

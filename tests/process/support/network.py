@@ -5,13 +5,13 @@ import ctypes
 import os
 import shutil
 import subprocess
-
-from support.programs import skip
+import unittest
 
 CLONE_NEWNET = 0x40000000
 SUBNET = "10.77.0"  # only seen inside the namespaces
 # Bytes that may pass a shaped link at once. With less, the kernel's timer and not the rate would be the limit.
 BURST = 64 << 10
+PROGRAMS = {name: shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") for name in ("ip", "tc")}
 
 
 class Namespace:
@@ -28,7 +28,7 @@ class Namespace:
 
     def run(self, *words, program="ip"):
         """A finished `ip` or `tc` in this namespace."""
-        done = self.call(subprocess.run, [program, *map(str, words)], capture_output=True, text=True)
+        done = self.call(subprocess.run, [PROGRAMS[program], *map(str, words)], capture_output=True, text=True)
         if done.returncode != 0:
             raise OSError(f"{program} {' '.join(map(str, words))}: {done.stderr.strip()}")
 
@@ -77,13 +77,12 @@ class Host(Namespace):
 
 
 class Network:
-    """A switch and hosts with the addresses 10.77.0.1, 10.77.0.2 and so on. Ends the program as skipped where this process
-    may not make namespaces, or a tool is missing."""
+    """A switch and hosts with the addresses 10.77.0.1, 10.77.0.2 and so on. SkipTest where this process may not make
+    namespaces, or a tool is missing."""
 
     def __init__(self):
-        for program in ("ip", "tc"):
-            if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
-                skip(f"no {program} program (iproute2)")
+        if missing := [name for name, path in PROGRAMS.items() if path is None]:
+            raise unittest.SkipTest(f"no {' and no '.join(missing)} (Debian package iproute2)")
         self.hosts = []
         try:
             self._switch = Namespace()
@@ -91,7 +90,7 @@ class Network:
             self._switch.run("link", "set", "bridge", "up")
             self.add()
         except OSError as error:
-            skip(f"no network namespaces here: {error}")
+            raise unittest.SkipTest(f"no network namespaces here: {error}") from None
 
     def add(self):
         """A new host: the first one has the number 1."""

@@ -22,9 +22,9 @@ def facts(batch, wait):
 
 
 def rows_of(batch):
-    """Of each row: sample id, use, checksum of its pixels."""
-    return [[int(sample), int(use), zlib.crc32(pixels.tobytes())]
-            for sample, use, pixels in zip(batch.sample_ids, batch.uses, batch["image"])]
+    """Of each row: sample id, use, checksum of its pixels, and whether it is valid, no repeat that fills up the batch."""
+    return [[int(sample), int(use), zlib.crc32(pixels.tobytes()), bool(valid)]
+            for sample, use, pixels, valid in zip(batch.sample_ids, batch.uses, batch["image"], batch.valid)]
 
 
 class News(logging.Handler):
