@@ -31,7 +31,8 @@ def stream(url, cache="", echo=""):
     """Without second requests for late answers, so that each byte is read once also on a busy machine."""
     return stream_yaml([f"read: {{url: '{url}', format: webdataset, read_ahead: {READ_AHEAD >> 10}KiB, hedge: off}}", cache,
                         "shuffle: {window: 64}", DECODE, echo, "random_crop: {field: image, size: 8, padding: 2}",
-                        f"batch: {{size: {BATCH}, last: pad}}", f"publish: {{slots: {SLOTS}}}"], more=f"    lanes: {LANES}\n")
+                        f"batch: {{size: {BATCH}, last: pad}}", f"publish: {{slots: {SLOTS}}}"],
+                       more=f"    lanes: {LANES}\n")
 
 
 def places(paths):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a job on four hosts (network namespaces) behind limits, computes the same with the model, and prints both. Exit code 1
-if one differs by more than --tolerance.
+"""Runs a job on four hosts (network namespaces) behind limits, computes the same with the model, and prints both. Exit code
+1 if one differs by more than --tolerance.
 
     ECHOLINED=... ECHOLINE_CLI=... ECHOLINE_LIBRARY=... PYTHONPATH=client/python check.py [--only TEXT] [--tolerance 0.1]"""
 import argparse

@@ -1,10 +1,11 @@
 """Costs of one host, as they were measured. Each says where."""
 
-# docs/benchmarks.md, "Photos for each CPU-second": one core with AVX2 decodes, crops and flips 1,136 photos of 110 KB in a second.
+# docs/benchmarks.md, "Photos for each CPU-second": one core with AVX2 decodes, crops and flips 1,136 photos of 110 KB in a
+# second.
 PHOTO_SECONDS = 1 / 1136
 PHOTO_BYTES = 110e3
-# docs/transfers_internals.md, "Measured": the thread that fetches and cuts needs 0.40 CPU-seconds per GB, and there is one for
-# each stream.
+# docs/transfers_internals.md, "Measured": the thread that fetches and cuts needs 0.40 CPU-seconds per GB, and there is one
+# for each stream.
 FETCH_RATE = 1e9 / 0.40
 # docs/transfers.md, "Requests": they grow to at most this.
 REQUEST_BYTES = 15 << 20
@@ -13,7 +14,8 @@ READ_AHEAD = 256 << 20
 SLOTS = 8
 # Bytes of a record in a published index with checksums and keys of nine characters (index_bytes.py measures it).
 INDEX_BYTES = 37
-# Threads of a stream that ask the fleet or fill it, each with a connection to each server (daemon/engine/fetch/cache_threads.cc).
+# Threads of a stream that ask the fleet or fill it, each with a connection to each server
+# (daemon/engine/fetch/cache_threads.cc).
 FLEET_CONNECTIONS = 5
 # docs/semantics.md, "The memory of a ring": a ring has room for whole batches of the job; rows of 224 x 224 pixels in uint8.
 ROW_BYTES = 224 * 224 * 3

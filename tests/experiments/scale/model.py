@@ -1,11 +1,11 @@
 """A job on many hosts as a network of queues, step by step.
 
-The unit is what one host needs for one step of training. It passes the store or the fleet, the preparation servers if there
-are some, the link of the host, and its workers. Each of these serves in order and at a fixed rate, so the time at which it has
-served a piece is max(arrival, end of the piece before) + work: no smaller events are needed, and the result is exact for the
-queues. Three things hold pieces back, as in the daemon: a step is requested when an earlier step is made (read.read_ahead), it
-is made when an earlier step is released (publish.slots), and no host begins a step before all have it (the trainers'
-all-reduce)."""
+The unit is what one host needs for one step of training. It passes the store or the fleet, the preparation servers if
+there are some, the link of the host, and its workers. Each of these serves in order and at a fixed rate, so the time
+at which it has served a piece is max(arrival, end of the piece before) + work: no smaller events are needed, and the
+result is exact for the queues. Three things hold pieces back, as in the daemon: a step is requested when an earlier
+step is made (read.read_ahead), it is made when an earlier step is released (publish.slots), and no host begins a step
+before all have it (the trainers' all-reduce)."""
 import dataclasses
 import math
 from typing import Optional, Sequence

@@ -26,7 +26,7 @@ class ByHand(unittest.TestCase):
     def test_the_read_ahead_is_filled_up_below_three_quarters(self):
         # Four steps: after the first is made, three are left, and one is requested.
         self.assertEqual(request_points(7, 4.0), [0, 0, 0, 0, 1, 2, 3])
-        # Six and a half: after the first, five and a half are left; after the second, four and a half, and two are requested.
+        # Six and a half: after the second, four and a half are left, and two are requested.
         self.assertEqual(request_points(9, 6.5), [0, 0, 0, 0, 0, 0, 2, 2, 4])
 
     def test_the_first_steps(self):
@@ -73,7 +73,8 @@ class Kept(unittest.TestCase):
         self.assertLessEqual(course.store_bytes / course.ends[-1], 1e5)
 
     def test_more_hosts_never_make_a_step_faster(self):
-        periods = [period(dataclasses.replace(JOB, hosts=hosts), Store(rate=3e5, late=[(0.01, 9.0)])) for hosts in (1, 10, 100)]
+        store = Store(rate=3e5, late=[(0.01, 9.0)])
+        periods = [period(dataclasses.replace(JOB, hosts=hosts), store) for hosts in (1, 10, 100)]
         self.assertEqual(periods, sorted(periods))
 
     def test_the_hottest_server_has_more_than_its_share(self):

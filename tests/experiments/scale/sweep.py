@@ -52,7 +52,8 @@ def fleet_of(hosts):
 
 def hedged(late):
     """A late request is overtaken by a second one, unless that is late, too."""
-    return tuple(pair for share, seconds in late for pair in ((share ** 2, seconds), (share, costs.HEDGE_SECONDS + FIRST_BYTE)))
+    second = costs.HEDGE_SECONDS + FIRST_BYTE
+    return tuple(pair for share, seconds in late for pair in ((share ** 2, seconds), (share, second)))
 
 
 SERIES = {
@@ -90,7 +91,8 @@ def table(title, rows):
     """Markdown."""
     lines = [f"| {title} | " + " | ".join(f"{hosts:,}" for hosts in HOSTS) + " |", "|" + " --- |" * (len(HOSTS) + 1)]
     for name, values in rows.items():
-        lines.append(f"| {name} | " + " | ".join(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values) + " |")
+        texts = [f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values]
+        lines.append(f"| {name} | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
 
 
