@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,19 @@ TEST_P(Hosts, AJobOfAllRowsAndARankOfHalfTheRowsBothGetTheirs) {
   const auto other = host(GetParam());
   Loader alone = other->attach("train");
   EXPECT_EQ(read_batches(whole, 40), read_batches(alone, 40));
+}
+
+TEST_P(Hosts, AJobAtAnotherPlaceReadsOnWhileANamedJobIsMissing) {
+  Rig rig(kData);
+  std::string named = steps(GetParam());
+  named.replace(named.find("slots: 4"), 8, "slots: 4, jobs: [missing]");
+  ASSERT_TRUE(rig.create("train", named, "lanes: 4").ok());
+  Loader ahead = rig.attach("train", {.job = "ahead", .join = Join::kNextEpoch});
+  Batch batch;
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    ASSERT_EQ(ahead.next_within(std::chrono::seconds(20), batch), ECHOLINE_OK) << "step " << step;
+  }
+  EXPECT_EQ(rig.engine().stats().streams.front().passes, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Hosts, testing::Values("none", "record", "sample"));

@@ -53,16 +53,20 @@ LaneSet lanes_of(const Consumer& consumer, const StreamCore& core) {
 
 void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
                                 const Consumers& consumers, const PendingRanks& pending_ranks) {
-  // With one lane there is nothing to leave. A missing job may want any lane.
-  if (core.plan->spec().lanes == 1 || !pending_ranks.missing_jobs().empty()) return;
+  const LaneSet all(core.plan->spec().lanes, true);
+  // With one lane there is nothing to leave.
+  if (all.size() == 1) return;
+  // A missing job may want any lane.
+  const bool jobs_missing = !pending_ranks.missing_jobs().empty();
   for (const PassSet::Member& member : passes.members()) {
+    const Pass& pass = *member.pass;
     // Lanes that were dropped cannot come back for rows that are planned, so all ranks must be
-    // known.
-    if (pending_ranks.awaits_rank(*member.pass) || !consumers.has_readers(*member.pass)) continue;
+    // known. Passes that wait do not get beyond their slots.
+    if (pending_ranks.awaits_rank(pass) || pending_ranks.awaits_job(pass)) continue;
+    if (!consumers.has_readers(pass)) continue;
     // Other lanes of the batch are written by nobody: this host's ranks never read those rows.
-    member.pass->keep_lanes(is_complete(*member.pass, consumers)
-                                ? wanted_lanes(*member.pass, consumers, core)
-                                : LaneSet(core.plan->spec().lanes, true));
+    const bool leaves = !jobs_missing && is_complete(pass, consumers);
+    member.pass->keep_lanes(leaves ? wanted_lanes(pass, consumers, core) : all);
   }
 }
 
