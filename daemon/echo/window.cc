@@ -17,6 +17,10 @@ Window::Touched Window::touch(std::uint32_t epoch, const plan::RowUse& use) {
   return {std::move(item), true};
 }
 
+void Window::leave_out(std::uint32_t epoch, const plan::RowUse& use) {
+  if (use.use + 1 == use.uses) items_.erase({epoch, use.record});
+}
+
 void Window::for_each(const std::function<void(Item&)>& visit) const {
   for (const auto& [key, item] : items_) visit(*item);
 }

@@ -23,6 +23,8 @@ class Window {
   };
   // Returns the item of this use. The window drops it after its last planned use.
   Touched touch(std::uint32_t epoch, const plan::RowUse& use);
+  // Another host has this use. If it is the last one, nothing else would drop the item.
+  void leave_out(std::uint32_t epoch, const plan::RowUse& use);
 
   std::size_t size() const { return items_.size(); }
   void for_each(const std::function<void(Item&)>& visit) const;

@@ -231,5 +231,16 @@ TEST(Window, KeepsEpochsApart) {
   EXPECT_NE(old_epoch.item, new_epoch.item);
 }
 
+TEST(Window, DropsAnItemWhoseLastUseAnotherHostHas) {
+  Window window(std::make_shared<CappedAccount>(1000));
+  window.touch(0, {.record = 7, .use = 0, .uses = 3});
+  window.leave_out(0, {.record = 7, .use = 1, .uses = 3});
+  EXPECT_EQ(window.size(), 1U) << "a use is left";
+  window.leave_out(1, {.record = 7, .use = 2, .uses = 3});
+  EXPECT_EQ(window.size(), 1U) << "another epoch";
+  window.leave_out(0, {.record = 7, .use = 2, .uses = 3});
+  EXPECT_EQ(window.size(), 0U);
+}
+
 }  // namespace
 }  // namespace echoline::echo

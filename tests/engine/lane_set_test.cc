@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint32_t kBatch = 8;
 constexpr std::uint64_t kRows = 100;
+constexpr std::uint64_t kWhole = 96;  // of them, those in whole batches
 
 TEST(Lanes, OfARankAreThoseThatItsRowsTouch) {
   EXPECT_EQ(lanes_of_rank(4, 0, 2), (LaneSet{true, true, false, false}));
@@ -18,14 +19,40 @@ TEST(Lanes, OfARankAreThoseThatItsRowsTouch) {
   EXPECT_EQ(lanes_of_rank(4, 0, 1), LaneSet(4, true));
 }
 
-TEST(Lanes, RowsOfOthersAreLeftOutButForTheLastTwoBatches) {
+TEST(Lanes, RowsOfOthersAreLeftOutToTheEndOfTheEpoch) {
   PreparedLanes prepared(2, kBatch);
   EXPECT_TRUE(prepared.keep({true, false}));
   EXPECT_FALSE(prepared.keep({true, false}));
   for (std::uint64_t row = 0; row < kRows; ++row) {
-    const bool own = row % kBatch < kBatch / 2;
-    EXPECT_EQ(prepared.has_row(row, kRows), own || row >= 88) << "row " << row;
+    const bool own = row < kWhole ? row % kBatch < kBatch / 2 : row < (kWhole + kRows) / 2;
+    EXPECT_EQ(prepared.has_row(row, kRows), own) << "row " << row;
   }
+}
+
+TEST(Lanes, OfAShortBatchEachRankFindsItsRowsAndTheFirst) {
+  constexpr std::uint64_t kLanes = 4;
+  for (std::uint32_t world = 1; world <= kBatch; ++world) {
+    for (std::uint32_t rank = 0; rank < world; ++rank) {
+      PreparedLanes prepared(kLanes, kBatch);
+      prepared.keep(lanes_of_rank(kLanes, rank, world));
+      for (std::uint64_t valid = 1; valid < kBatch; ++valid) {
+        EXPECT_TRUE(prepared.has_row(kWhole, kWhole + valid));
+        for (std::uint64_t row = rank * valid / world; row < (rank + 1) * valid / world; ++row) {
+          EXPECT_TRUE(prepared.has_row(kWhole + row, kWhole + valid))
+              << "row " << row << " of " << valid << ", rank " << rank << " of " << world;
+        }
+      }
+    }
+  }
+}
+
+TEST(Lanes, OfAShortBatchRowsOfOthersAreLeftOut) {
+  PreparedLanes prepared(2, kBatch);
+  prepared.keep({false, true});
+  std::uint64_t own = 0;
+  for (std::uint64_t row = 0; row < 6; ++row)
+    own += prepared.has_row(kWhole + row, kWhole + 6) ? 1 : 0;
+  EXPECT_EQ(own, 4U) << "its half, and the first row";
 }
 
 TEST(Lanes, AJoinerFindsThemFromWhereTheyAreStillToBePlanned) {

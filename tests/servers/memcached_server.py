@@ -9,24 +9,24 @@ from starter import end_with_parent
 
 
 class Memcached:
-    def __init__(self, megabytes=64):
+    def __init__(self, megabytes=64, address="127.0.0.1"):
         self.program = shutil.which("memcached")
         if self.program is None:
             raise unittest.SkipTest("memcached is not installed")
         with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
+            listener.bind((address, 0))
             self.port = listener.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
+        self.ip, self.address = address, f"{address}:{self.port}"
         self.megabytes = megabytes
         self.process = None
 
     def start(self):
         self.process = subprocess.Popen(
-            [self.program, "-l", "127.0.0.1", "-p", str(self.port), "-U", "0", "-m", str(self.megabytes), "-M", "-u",
+            [self.program, "-l", self.ip, "-p", str(self.port), "-U", "0", "-m", str(self.megabytes), "-M", "-u",
              "nobody"], stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
         for _ in range(500):
             with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                if probe.connect_ex((self.ip, self.port)) == 0:
                     return self
             time.sleep(0.01)
         raise RuntimeError("memcached does not answer")

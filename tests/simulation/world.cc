@@ -261,6 +261,7 @@ void World::join(SimTrainer& trainer) {
                                 .window_bytes_max = dice_.between(0, 4096)};
   auto pass = engine::Pass::create(core_, std::move(options), {}).value();
   const auto reader = pass->join(trainer.position(), false, lanes).value();
+  pass->keep_lanes(lanes);  // no other ranks are expected
   passes_.push_back(pass);
   ++coverage_.passes;
   if (reader.has_value()) {

@@ -14,6 +14,7 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
       walk_(*core.plan, start, std::move(factors), tails),
       next_position_(walk_.position()),
       lanes_(core.plan->spec().lanes, core.ring_spec.batch_rows),
+      lanes_known_(core.plan->spec().lanes == 1),
       planned_position_(walk_.position()) {}
 
 JoinTable::NextStep JoinTable::next_step() {
@@ -103,9 +104,16 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
 }
 
 void JoinTable::keep_lanes(const LaneSet& wanted) {
-  const MutexLock lock(mutex_);
-  // The next step clears the window, because it holds records of dropped lanes.
-  lanes_dropped_ |= lanes_.keep(wanted);
+  {
+    const MutexLock lock(mutex_);
+    // The next step clears the window, because it holds records of dropped lanes.
+    lanes_dropped_ |= lanes_.keep(wanted);
+  }
+  if (!lanes_known_.exchange(true)) ring_.interrupt();
+}
+
+bool JoinTable::may_read_ahead() const {
+  return lanes_known_.load() && ring_.next_wanted().has_value();
 }
 
 plan::Position JoinTable::next_position() const {

@@ -2,6 +2,7 @@
 // which lanes it prepares.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -49,8 +50,11 @@ class JoinTable {
   // lanes of each batch that it wants.
   Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
                                                  const LaneSet& lanes);
-  // No reader of this host wants other lanes.
+  // No reader of this host wants other lanes: its ranks have attached, or are not waited for.
   void keep_lanes(const LaneSet& wanted);
+  // Whether the pass has a reader, and keep_lanes was called: before, it would read records of
+  // lanes that other hosts have.
+  bool may_read_ahead() const;
   // Where a reader that joins now begins: the next descriptor to be published.
   plan::Position next_position() const;
   bool has_tails() const;
@@ -91,6 +95,7 @@ class JoinTable {
   plan::Position next_position_ ECHOLINE_GUARDED_BY(mutex_);
   PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
   bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> lanes_known_;
   // Of the next step to be planned.
   plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
 };

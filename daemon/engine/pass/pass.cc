@@ -75,7 +75,7 @@ bool Pass::do_work() {
   // The first batch waits for its own records, not for their neighbours in the shards. And while
   // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
   // first batch of a trainer that wants another position.
-  const bool only_slots = ring_->published() == 0 || !ring_->next_wanted().has_value();
+  const bool only_slots = ring_->published() == 0 || !join_table_.may_read_ahead();
   const std::size_t in_slots = std::min<std::size_t>(next_sequence_, core_->slots);
   const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);
   return try_start_batch() || more;

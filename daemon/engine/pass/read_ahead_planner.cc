@@ -96,6 +96,8 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
     if (!prepared[row]) {
       ++batch.others_rows;
       batch.others_fresh += fresh ? 1 : 0;
+      // At the end of an epoch, uses of one record can be on several hosts.
+      window_.leave_out(batch.descriptor.epoch, uses[row]);
       continue;
     }
     // Under batch echo the slot is kept, not its records.

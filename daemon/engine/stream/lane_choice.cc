@@ -23,6 +23,19 @@ bool is_complete(const Pass& pass, const Consumers& consumers) {
   return !attached.empty();
 }
 
+// The lanes of the rows that the pass's trainers read.
+LaneSet wanted_lanes(const Pass& pass, const Consumers& consumers, const StreamCore& core) {
+  LaneSet wanted(core.plan->spec().lanes);
+  for (const Consumer& consumer : consumers.all()) {
+    if (consumer.pass.get() != &pass) continue;
+    const LaneSet of_trainer = lanes_of(consumer, core);
+    for (std::size_t lane = 0; lane < wanted.size(); ++lane) {
+      wanted[lane] = wanted[lane] || of_trainer[lane];
+    }
+  }
+  return wanted;
+}
+
 }  // namespace
 
 bool reads_off_grid(const Consumer& consumer, const StreamCore& core) {
@@ -40,23 +53,20 @@ LaneSet lanes_of(const Consumer& consumer, const StreamCore& core) {
 
 void leave_lanes_to_other_hosts(const StreamCore& core, const PassSet& passes,
                                 const Consumers& consumers, const PendingRanks& pending_ranks) {
-  const std::uint32_t lanes = core.plan->spec().lanes;
-  // With one lane there is nothing to leave. A missing job may want any lane.
-  if (lanes == 1 || !pending_ranks.missing_jobs().empty()) return;
+  const LaneSet all(core.plan->spec().lanes, true);
+  // With one lane there is nothing to leave.
+  if (all.size() == 1) return;
+  // A missing job may want any lane.
+  const bool jobs_missing = !pending_ranks.missing_jobs().empty();
   for (const PassSet::Member& member : passes.members()) {
+    const Pass& pass = *member.pass;
     // Lanes that were dropped cannot come back for rows that are planned, so all ranks must be
-    // known.
-    if (pending_ranks.awaits_rank(*member.pass) || !is_complete(*member.pass, consumers)) continue;
-    LaneSet wanted(lanes);
-    for (const Consumer& consumer : consumers.all()) {
-      if (consumer.pass != member.pass) continue;
-      const LaneSet of_trainer = lanes_of(consumer, core);
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        wanted[lane] = wanted[lane] || of_trainer[lane];
-      }
-    }
+    // known. Passes that wait do not get beyond their slots.
+    if (pending_ranks.awaits_rank(pass) || pending_ranks.awaits_job(pass)) continue;
+    if (!consumers.has_readers(pass)) continue;
     // Other lanes of the batch are written by nobody: this host's ranks never read those rows.
-    member.pass->keep_lanes(wanted);
+    const bool leaves = !jobs_missing && is_complete(pass, consumers);
+    member.pass->keep_lanes(leaves ? wanted_lanes(pass, consumers, core) : all);
   }
 }
 

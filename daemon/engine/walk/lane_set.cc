@@ -39,11 +39,14 @@ bool PreparedLanes::add(const LaneSet& wanted, plan::Position position, plan::Po
 }
 
 bool PreparedLanes::has_row(std::uint64_t row, std::uint64_t epoch_rows) const {
-  // Rows are at their lane's place in the batch, so the place decides.
-  const std::uint64_t lane = row % batch_rows_ * since_.size() / batch_rows_;
-  if (since_[lane].has_value()) return true;
-  const std::uint64_t steps = (epoch_rows + batch_rows_ - 1) / batch_rows_;
-  return row / batch_rows_ + 2 >= steps;
+  const std::uint64_t place = row % batch_rows_;
+  const std::uint64_t rows = std::min<std::uint64_t>(batch_rows_, epoch_rows - (row - place));
+  // A rank without rows of a short batch repeats its first one.
+  if (rows < batch_rows_ && place == 0) return true;
+  // The lane l with l * rows / lanes <= place < (l + 1) * rows / lanes, rounded down. In a short
+  // batch, the same formula gives the ranks their rows (semantics.md, The last batch).
+  const std::uint64_t lane = ((place + 1) * since_.size() - 1) / rows;
+  return since_[lane].has_value();
 }
 
 }  // namespace echoline::engine

@@ -29,8 +29,8 @@ class PreparedLanes {
   // can be from `planned` on. Then it is.
   bool add(const LaneSet& wanted, plan::Position position, plan::Position planned);
 
-  // Of an epoch of `epoch_rows` rows, whose last two batches depart from the lanes' places: all
-  // their rows are prepared.
+  // Of an epoch of `epoch_rows` rows. The place in the batch decides, because ranks read places: in
+  // the last two batches of an epoch, a place can have a record of another lane.
   bool has_row(std::uint64_t row, std::uint64_t epoch_rows) const;
 
  private:

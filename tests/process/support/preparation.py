@@ -14,25 +14,34 @@ def steps(url, prepare="", cache="", before=(), after_prepare="", more=(), windo
             "horizontal_flip: {field: image}", f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"]
 
 
+def _name(port):
+    """An element of `prepare.servers`: of a port of this machine, in one of two ways, or of ADDRESS:PORT."""
+    if isinstance(port, str):
+        return f"'{port}'"
+    return f"'dns:///localhost:{port}'" if port % 2 else f"127.0.0.1:{port}"
+
+
 class Cluster:
     """An authority, and the configurations of servers and hosts of one stream in its folder."""
 
-    def __init__(self, folder, url):
+    def __init__(self, folder, url, addresses=()):
+        """`addresses`: where servers are, in addition to this machine."""
         self.folder, self.url = folder, url
         self.ca = Authority(folder)
-        self.server_pair, self.host_pair = self.ca.issue("server"), self.ca.issue("host")
+        names = ",".join(["DNS:localhost", "IP:127.0.0.1", *(f"IP:{address}" for address in addresses)])
+        self.server_pair, self.host_pair = self.ca.issue("server", names), self.ca.issue("host")
 
     def prepare(self, ports, fallback="wait", pair=None, ca=None, more=""):
         pair = pair or self.host_pair
-        servers = ", ".join(f"'dns:///localhost:{port}'" if port % 2 else f"127.0.0.1:{port}" for port in ports)
+        servers = ", ".join(_name(port) for port in ports)
         return (f"{{servers: [{servers}], fallback: {fallback}, certificate: {pair.certificate}, key: {pair.key}, "
                 f"server_ca: {ca or self.ca.file}{more}}}")
 
     def stream(self, prepare="", **more):
         return stream_yaml(steps(self.url, prepare, **more), more="    bad_records: {limit: 10%}\n")
 
-    def serve(self, port, allow="CN=host", memory="64MiB"):
-        return (f"serve: {{listen: '127.0.0.1:{port}', certificate: {self.server_pair.certificate}, "
+    def serve(self, port, allow="CN=host", memory="64MiB", address="127.0.0.1"):
+        return (f"serve: {{listen: '{address}:{port}', certificate: {self.server_pair.certificate}, "
                 f"key: {self.server_pair.key}, client_ca: {self.ca.file}, allow: ['{allow}'], memory: {memory}}}")
 
 

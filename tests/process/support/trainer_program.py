@@ -21,6 +21,12 @@ def facts(batch, wait):
             "time": time.monotonic()}
 
 
+def rows_of(batch):
+    """Of each row: sample id, use, checksum of its pixels, and whether it is valid, no repeat that fills up the batch."""
+    return [[int(sample), int(use), zlib.crc32(pixels.tobytes()), bool(valid)]
+            for sample, use, pixels, valid in zip(batch.sample_ids, batch.uses, batch["image"], batch.valid)]
+
+
 class News(logging.Handler):
     """Writes the loader's messages about other trainers as lines."""
 
@@ -39,7 +45,8 @@ def attached(options):
         try:
             return echoline.Loader(options.stream, options.job, options.rank, options.world_size, options.batch_size,
                                    join=options.join, reattach=options.reattach, runtime_dir=options.runtime_dir,
-                                   state=json.loads(options.state))
+                                   state=json.loads(options.state),
+                                   local_world_size=options.local_world_size)
         except echoline.Error as error:
             refused = isinstance(error, (echoline.InvalidArgument, echoline.FailedPrecondition))
             if refused or time.monotonic() > deadline:
@@ -65,10 +72,12 @@ def main():
     parser.add_argument("--job", default="default")
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--world-size", type=int, default=1)
+    parser.add_argument("--local-world-size", type=int, help="ranks of the job on this host")
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--join", default="start")
     parser.add_argument("--state", default="null", help="where to resume, as JSON")
     parser.add_argument("--checkpoint", action="store_true", help="write the state after each batch")
+    parser.add_argument("--rows", action="store_true", help="write the rows of each batch, too")
     parser.add_argument("--persist", type=float, default=0.0, help="seconds for which to retry a missing daemon")
     parser.add_argument("--reattach", default="60s")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds of work on each batch")
@@ -96,8 +105,12 @@ def main():
             if batch is None:
                 continue
             kept.append(batch)
-            more = {"state": loader.state_dict()} if options.checkpoint else {}
-            write(**facts(batch, time.monotonic() - begin), **more)
+            line = facts(batch, time.monotonic() - begin)
+            if options.rows:
+                line["rows"] = rows_of(batch)
+            if options.checkpoint:
+                line["state"] = loader.state_dict()
+            write(**line)
             count += 1
             if options.stop_after and count == options.stop_after:
                 write(children=forked(options.forks))
