@@ -241,6 +241,10 @@ const std::vector<Mistake> kMistakes = {
      "streams: {a: {pipeline: [{read: {url: x, format: mds, parquet: {columns: [a]}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
      "t.yaml:1:55: key 'parquet': is for format parquet; the format is mds"},
+    {"rows_of_another_format",
+     "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
+     "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:55: key 'pack': is for format megatron; the format is mds"},
 };
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),
