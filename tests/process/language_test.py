@@ -83,6 +83,19 @@ class Documents(ProcessCase):
                     with self.assertRaisesRegex(echoline.Error, "fingerprint|data set"), self.loader(daemon, state=state):
                         pass
 
+    def test_rows_of_another_length_are_not_taken_from_a_cache(self):
+        place = self.folder()
+        texts = [[100 * number + at for at in range(length)] for number, length in enumerate((40, 40, 32, 40))]
+        megatron_files.write_pair(place / "few", texts)
+        for length in (64, 32):  # the third row of the first is where the fifth of the second is, and as long
+            steps = [f"read: {{url: '{place}/few.bin', format: megatron, pack: {{length: {length}, method: best_fit}}}}",
+                     f"cache: {{disk: {{path: '{place}/cache', size: 10MB}}}}",
+                     f"decode: {{tokens: {{key: tokens, as: int32, shape: [{length}]}}}}", "batch: {size: 1}"]
+            with Daemon(stream_yaml(steps)) as daemon, self.loader(daemon) as loader:
+                found = [batch["tokens"][0].tolist() for batch in loader]
+            rows = megatron_files.best_fit_rows(texts, length)
+            self.assertEqual(found, [megatron_files.fields_of(row, length, 0)["tokens"].tolist() for row in rows])
+
     def test_a_record_is_a_document_of_its_own_length(self):
         steps = [f"read: {{url: '{self.place}'}}",
                  "decode: {tokens: {key: tokens, as: uint16, shape: [300], ragged: true}}",
