@@ -1,5 +1,5 @@
 // Arbitrary bytes as an index file of Megatron: refused, or sequences that ascend and fill the file
-// of tokens. Rows packed with them hold each token once.
+// of tokens. Rows packed with them hold as many tokens, and can be made.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,37 @@
 #include <functional>
 #include <span>
 
-#include "record/megatron/best_fit.h"
+#include "echoline/v1/config.pb.h"
+#include "record/megatron/packed_row.h"
+#include "record/megatron/row_layout.h"
 #include "record/megatron/sequence_index.h"
+
+namespace echoline::record {
+namespace {
+
+void pack(const SequenceHeader& header, const Sequences& sequences, std::uint32_t row_tokens,
+          const char* method) {
+  v1::Pack settings;
+  settings.set_length(row_tokens);
+  settings.set_method(method);
+  const auto layout = make_row_layout(settings, sequences);
+  std::uint64_t tokens = 0;
+  Fields fields;
+  for (std::uint64_t row = 0; row < (*layout)->rows(); ++row) {
+    const std::vector<Piece> pieces = (*layout)->pieces(row);
+    std::uint64_t of_row = 0;
+    for (const Piece& piece : pieces) of_row += piece.tokens;
+    const std::vector<std::byte> bytes(of_row * header.type.bytes, std::byte{1});
+    // 0x0101010101010101 does not fit into int32.
+    const Status filled = fill_packed_row({row_tokens, 0}, header.type, pieces, bytes, fields);
+    if (filled.ok() == (header.type.bytes == 8)) std::abort();
+    tokens += of_row;
+  }
+  if (tokens != sequences.begin.back()) std::abort();
+}
+
+}  // namespace
+}  // namespace echoline::record
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace echoline;
@@ -34,9 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (std::adjacent_find(begin.begin(), begin.end(), std::greater_equal<>()) != begin.end()) {
     std::abort();
   }
-  const auto rows = fill_rows(begin, row_tokens);
-  std::uint64_t tokens = 0;
-  for (const std::uint32_t piece : rows->tokens) tokens += piece;
-  if (tokens != begin.back()) std::abort();
+  for (const char* method : {"cut", "best_fit"}) pack(*header, *sequences, row_tokens, method);
   return 0;
 }

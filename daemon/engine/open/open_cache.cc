@@ -51,16 +51,12 @@ std::vector<std::string> place_words(const v1::Read& read, const record::DataSet
   return words;
 }
 
-cache::Hash128 hash_of(const std::vector<std::string>& words) {
-  return cache::hash_words(std::vector<std::string_view>(words.begin(), words.end()));
-}
-
 // Kept records are found again by the address and the endpoint exactly as they are written.
 std::string data_set_name(const v1::Read& read, const std::vector<std::string>& more) {
-  std::vector<std::string> words(read.url().begin(), read.url().end());
+  std::vector<std::string_view> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
   words.insert(words.end(), more.begin(), more.end());
-  const cache::Hash128 name = hash_of(words);
+  const cache::Hash128 name = cache::hash_words(words);
   return fmt::format("{:016x}{:016x}", name.high, name.low);
 }
 
@@ -69,7 +65,8 @@ std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read
                                                             const record::Index& index) {
   std::string source = read.endpoint();
   if (!more.empty()) {
-    const cache::Hash128 hash = hash_of(more);
+    const std::vector<std::string_view> words(more.begin(), more.end());
+    const cache::Hash128 hash = cache::hash_words(words);
     source += fmt::format(" {:016x}{:016x}", hash.high, hash.low);
   }
   // Size and version are part of the key: a changed object has other keys, so old bytes are not
