@@ -2,6 +2,7 @@
 """Tokens in batches: documents of Megatron's files, rows packed with them, text that is tokenized while training, and the
 example that trains a language model of bytes."""
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -152,7 +153,7 @@ class Tokenizers(ProcessCase):
         expected = []
 
         def write_model(folder, packages):
-            expected.extend(eval(self.python(folder, packages, (
+            expected.extend(json.loads(self.python(folder, packages, (
                 "from tokenizers import Tokenizer, models, pre_tokenizers, trainers\n"
                 "made = Tokenizer(models.BPE())\nmade.pre_tokenizer = pre_tokenizers.ByteLevel()\n"
                 "texts = open('corpus.txt', encoding='utf-8').read().splitlines()\n"
@@ -165,7 +166,7 @@ class Tokenizers(ProcessCase):
         expected = []
 
         def write_model(folder, packages):
-            expected.extend(eval(self.python(folder, packages, (
+            expected.extend(json.loads(self.python(folder, packages, (
                 "import sentencepiece\n"
                 "sentencepiece.SentencePieceTrainer.train(input='corpus.txt', model_prefix='pieces', vocab_size=60,\n"
                 "    hard_vocab_limit=False, minloglevel=2)\n"
