@@ -104,7 +104,9 @@ TEST_F(Megatron, FilesThatDoNotBelongTogetherAreRefusedByName) {
   EXPECT_THAT(changed(34 + 4 * 2 + 8, 4), HasSubstr("sequence 1 is at byte 4 and not at 6"));
   EXPECT_THAT(changed(34 + 3, static_cast<char>(0x80)), HasSubstr("sequence 0 has -21474"));
   EXPECT_THAT(changed(index.size() - 8, 5), HasSubstr("document 2 begins at sequence 5 of 2"));
+  write("a.idx", index);
   EXPECT_THAT(refusal("a.idx"), HasSubstr("a.idx is no .bin file"));
+  EXPECT_THAT(open(read_of({path("a.idx")})).set.status().message(), HasSubstr("no .bin file"));
   write("b.bin", tokens);
   EXPECT_THAT(refusal("b.bin"), HasSubstr("needs an index file for each .bin file"));
 }

@@ -60,8 +60,10 @@ Result<MegatronFile> read_index(const source::ObjectInfo& bin, const source::Obj
   return file;
 }
 
-// The index file says what a .bin file is. One that cannot be found or read says nothing.
+// The index file says what a .bin file is. One that cannot be found or read says nothing. An index
+// file itself is refused by open_megatron, which knows what to do.
 Result<Match> match_megatron(const FormatProbe& probe) {
+  if (is_sequence_index(probe.head)) return Match::kContent;
   const std::string address = index_address(probe.listed.front().objects.front().url);
   if (address.empty() || probe.read.has_tokens()) return Match::kNone;
   const auto index = probe.source.list(escape_glob(address));
