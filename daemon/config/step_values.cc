@@ -272,6 +272,9 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
     return locations.error(read, "parquet",
                            "is for format parquet; the format is " + read.format());
   }
+  if (read.has_pack() && read.format() != "megatron") {
+    return locations.error(read, "pack", "is for format megatron; the format is " + read.format());
+  }
   // The formats that have classes.
   const bool named =
       read.format() == "folder" || read.format() == "files" || read.format() == "auto";

@@ -263,6 +263,10 @@ const std::vector<Mistake> kMistakes = {
     {"names_of_a_step",
      with_steps(std::string(kDecode) + "      - python: {file: f.py, function: f, names: [a]}\n"),
      "t.yaml:6:50: key 'names': is for 'read: python'; leave it out"},
+    {"rows_of_another_format",
+     "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
+     "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
+     "t.yaml:1:55: key 'pack': is for format megatron; the format is mds"},
 };
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),

@@ -10,6 +10,7 @@ import sys
 import unittest
 import unittest.mock
 
+from support.private_daemons import private_daemons
 from support.process_case import ProcessCase, main
 from support.programs import PATIENCE, binary, require_library, wait_until
 from support.tars import write_tar
@@ -51,15 +52,7 @@ class Private(ProcessCase):
 
     def daemons(self):
         """The processes of all private daemons of this test."""
-        found = {}
-        for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                if os.fsencode(self.place / "private") in b" ".join(words) and b"--private" in words:
-                    found[int(entry.name)] = words
-            except OSError:
-                continue
-        return found
+        return private_daemons(self.place / "private")
 
     def await_ends(self):
         """Daemons end by themselves."""

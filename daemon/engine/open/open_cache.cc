@@ -38,32 +38,35 @@ cache::DataSetSize decoded_size(const record::Index& index, std::uint64_t sample
   return size;
 }
 
-// The columns that were chosen of Parquet files: rows of other columns have other bytes, which can
-// have the same places. No words for all columns, and for other formats.
-std::vector<std::string_view> column_words(const v1::Read& read) {
+// What else decides the bytes of a record at a place of an object: the columns that were chosen of
+// Parquet files, and how rows are gathered from documents. No words for all other data.
+std::vector<std::string> place_words(const v1::Read& read, const record::DataSet& data_set) {
+  std::vector<std::string> words;
   const auto& columns = read.parquet().columns();
-  if (columns.empty()) return {};
-  std::vector<std::string_view> words = {"read.parquet.columns"};
+  if (!columns.empty()) words.emplace_back("read.parquet.columns");
   words.insert(words.end(), columns.begin(), columns.end());
+  if (read.pack().method() == "best_fit") {
+    words.insert(words.end(), {"read.pack", data_set.metadata_text()});
+  }
   return words;
 }
 
 // Kept records are found again by the address and the endpoint exactly as they are written.
-std::string data_set_name(const v1::Read& read) {
+std::string data_set_name(const v1::Read& read, const std::vector<std::string>& more) {
   std::vector<std::string_view> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
-  const std::vector<std::string_view> columns = column_words(read);
-  words.insert(words.end(), columns.begin(), columns.end());
+  words.insert(words.end(), more.begin(), more.end());
   const cache::Hash128 name = cache::hash_words(words);
   return fmt::format("{:016x}{:016x}", name.high, name.low);
 }
 
 std::function<cache::RecordKey(std::uint64_t)> key_function(const v1::Read& read,
+                                                            const std::vector<std::string>& more,
                                                             const record::Index& index) {
   std::string source = read.endpoint();
-  const std::vector<std::string_view> columns = column_words(read);
-  if (!columns.empty()) {
-    const cache::Hash128 hash = cache::hash_words(columns);
+  if (!more.empty()) {
+    const std::vector<std::string_view> words(more.begin(), more.end());
+    const cache::Hash128 hash = cache::hash_words(words);
     source += fmt::format(" {:016x}{:016x}", hash.high, hash.low);
   }
   // Size and version are part of the key: a changed object has other keys, so old bytes are not
@@ -143,15 +146,16 @@ Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream
     return opened;
   }
   const v1::Read& read = config::read_step(stream);
+  const std::vector<std::string> words = place_words(read, data_set);
   ECHOLINE_ASSIGN(opened.levels,
                   cache::Levels::open({.data = data,
                                        .memory_bytes = cache->memory(),
                                        .disk_path = cache->disk().path(),
                                        .disk_bytes = cache->disk().size(),
-                                       .disk_set = data_set_name(read),
+                                       .disk_set = data_set_name(read, words),
                                        .fleet = {cache->fleet().begin(), cache->fleet().end()},
                                        .pending_bytes_max = pending_bytes(data, index),
-                                       .key_of = key_function(read, index)}));
+                                       .key_of = key_function(read, words, index)}));
   return opened;
 }
 

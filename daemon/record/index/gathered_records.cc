@@ -35,8 +35,8 @@ const Extent* GatheredRecords::find(std::uint64_t record) const {
   return found == records_.end() || found->record != record ? nullptr : &found->extent;
 }
 
-std::span<const ObjectPart> GatheredRecords::parts_at(const std::string& url,
-                                                      std::uint64_t offset) const {
+std::vector<ObjectPart> GatheredRecords::parts_at(const std::string& url,
+                                                  std::uint64_t offset) const {
   const auto shard = shards_.find(url);
   if (shard == shards_.end()) return {};
   const std::pair wanted(shard->second, offset);
@@ -48,7 +48,9 @@ std::span<const ObjectPart> GatheredRecords::parts_at(const std::string& url,
     return {};
   }
   const std::size_t first = found == records_.begin() ? 0 : std::prev(found)->parts_end;
-  return std::span(parts_).subspan(first, found->parts_end - first);
+  const auto all = parts_.begin();
+  return {all + static_cast<std::ptrdiff_t>(first),
+          all + static_cast<std::ptrdiff_t>(found->parts_end)};
 }
 
 }  // namespace echoline::record

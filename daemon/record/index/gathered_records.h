@@ -2,26 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "record/core/index.h"
+#include "record/index/gathered_parts.h"
 #include "record/index/stored_index.h"
 
 namespace echoline::record {
 
-// One piece of an object.
-struct ObjectPart {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
 // Immutable; any thread may read it. The extents of gathered records follow each other beyond the
 // end of their shard, in the order of the records; their bytes are the record's own and then those
 // of its parts.
-class GatheredRecords {
+class GatheredRecords final : public GatheredParts {
  public:
   explicit GatheredRecords(const StoredIndex& index);
 
@@ -29,7 +23,7 @@ class GatheredRecords {
   // Null for a record in one piece.
   const Extent* find(std::uint64_t record) const;
   // The parts that make up an extent of `find`; empty for any other place.
-  std::span<const ObjectPart> parts_at(const std::string& url, std::uint64_t offset) const;
+  std::vector<ObjectPart> parts_at(const std::string& url, std::uint64_t offset) const override;
 
  private:
   struct Record {

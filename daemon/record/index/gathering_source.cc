@@ -8,8 +8,8 @@
 namespace echoline::record {
 
 GatheringSource::GatheringSource(std::unique_ptr<source::Source> inner,
-                                 std::shared_ptr<const GatheredRecords> records)
-    : ForwardingSource(std::move(inner)), records_(std::move(records)) {}
+                                 std::shared_ptr<const GatheredParts> parts)
+    : ForwardingSource(std::move(inner)), parts_(std::move(parts)) {}
 
 std::size_t GatheringSource::slots_free() const {
   const std::size_t free = inner_->slots_free();
@@ -23,7 +23,7 @@ void GatheringSource::submit(source::ReadRequest request) {
   std::vector<source::ReadRequest> reads;
   std::vector<source::Segment> plain;
   for (source::Segment segment : request.segments) {
-    const auto parts = records_->parts_at(request.object.url, segment.offset);
+    const auto parts = parts_->parts_at(request.object.url, segment.offset);
     if (parts.empty()) plain.push_back(segment);
     for (const ObjectPart& part : parts) {
       reads.push_back({0, request.object, {{part.offset, segment.destination.first(part.bytes)}}});

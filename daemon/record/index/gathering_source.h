@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "record/index/gathered_records.h"
+#include "record/index/gathered_parts.h"
 #include "source/core/forwarding_source.h"
 
 namespace echoline::record {
@@ -19,7 +19,7 @@ namespace echoline::record {
 class GatheringSource final : public source::ForwardingSource {
  public:
   GatheringSource(std::unique_ptr<source::Source> inner,
-                  std::shared_ptr<const GatheredRecords> records);
+                  std::shared_ptr<const GatheredParts> parts);
 
   void submit(source::ReadRequest request) override;
   std::size_t slots_free() const override;
@@ -35,7 +35,7 @@ class GatheringSource final : public source::ForwardingSource {
   void submit_waiting();
   void take_landed(std::vector<source::ReadResult>& done);
 
-  const std::shared_ptr<const GatheredRecords> records_;
+  const std::shared_ptr<const GatheredParts> parts_;
   std::deque<source::ReadRequest> waiting_;  // for a slot of the inner source
   std::unordered_map<std::uint64_t, std::shared_ptr<Caller>>
       reads_;  // by the tag of the inner read

@@ -9,6 +9,7 @@
 #include "record/files/folder_set.h"
 #include "record/lines/line_sets.h"
 #include "record/mds/mds_set.h"
+#include "record/megatron/sequence_set.h"
 #include "record/parquet/parquet_set.h"
 #include "record/tar/webdataset.h"
 #include "record/tfrecord/tfrecord.h"
@@ -27,6 +28,7 @@ constexpr const Format* kFormats[] = {
     &kFilesFormat,       //
     &kIdxFormat,         //
     &kTokensFormat,      //
+    &kMegatronFormat,    //
 };
 
 }  // namespace
