@@ -258,6 +258,13 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
                   "repeatable")
       ->allow_extra_args(false);
   add_json(command, call.analyze.json);
+  command.add_option("--svg", call.analyze.svg, "Also write the predicted rates to this picture")
+      ->type_name(kFileType);
+  command
+      .add_option("--usefulness", call.analyze.usefulness,
+                  "File of lines \"FACTOR, FRESH\": the fresh records that a training needs with a "
+                  "factor, relative to no echo; prints the time to its target by factor")
+      ->type_name(kFileType);
 }
 
 void add_read_place(CLI::App& read, ReadOptions& options) {

@@ -58,6 +58,8 @@ Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 struct AnalyzeOptions {
   std::string duration = "10s";
   std::vector<std::string> what_if;  // as analyze/what_if.h has it
+  std::string svg;                   // file of a picture; "": none
+  std::string usefulness;            // file as analyze/usefulness.h has it; "": none
   bool json = false;
 };
 // Prints what limits a stream, and what other settings would give.
