@@ -66,6 +66,14 @@ struct AnalyzeOptions {
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options);
 
+struct TraceOptions {
+  std::uint32_t seconds = 5;
+  std::string out;  // "": STREAM.trace.json
+};
+// Records what a stream does into a file for ui.perfetto.dev.
+Status trace_stream(const DaemonOptions& daemon, const std::string& stream,
+                    const TraceOptions& options);
+
 struct StepOptions {
   std::optional<std::uint64_t> step;
   std::uint32_t epoch = 0;
