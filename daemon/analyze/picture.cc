@@ -98,8 +98,10 @@ class Diagram {
 
   std::string today() const {
     const double x = x_of(curve_.now.x), y = y_of(curve_.now.rows);
+    // On the side where there is more room.
+    const bool is_left = x < left_ + kWidth / 2;
     return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"#c30\"/>\n", x, y) +
-           text_at(x + 7, y + 14, "start",
+           text_at(is_left ? x + 7 : x - 7, y + 14, is_left ? "start" : "end",
                    fmt::format("today: {}, {:.1f}", x_text(curve_, curve_.now.x), curve_.now.rows));
   }
 
