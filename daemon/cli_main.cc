@@ -29,6 +29,7 @@ struct Invocation {
   StepOptions step;
   TopOptions top;
   AnalyzeOptions analyze;
+  TraceOptions trace;
   CreateOptions create;
   std::string stream;
   std::string patience = "5s";
@@ -257,7 +258,35 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
                   "A question of your own: \"workers=16, cache.memory=64GiB, echo.factor=3\"; "
                   "repeatable")
       ->allow_extra_args(false);
+  command.add_option("--svg", call.analyze.svg, "Also write the predicted rates to this picture")
+      ->type_name(kFileType);
+  command
+      .add_option("--usefulness", call.analyze.usefulness,
+                  "File of lines \"FACTOR, FRESH\": the fresh records that a training needs with a "
+                  "factor, relative to no echo; prints the time to its target by factor")
+      ->type_name(kFileType);
   add_json(command, call.analyze.json);
+}
+
+// The limits of the control service.
+std::string check_trace_seconds(const std::string& text) {
+  std::int64_t seconds = 0;
+  if (!CLI::detail::lexical_cast(text, seconds) || (seconds >= 1 && seconds <= 60)) return "";
+  return fmt::format("{} is not between 1 and 60", text);
+}
+
+void add_trace_command(CLI::App& app, Invocation& call) {
+  CLI::App& command =
+      add_command(app, call, "trace",
+                  "Record what a stream does, batch by batch and row by row, for ui.perfetto.dev",
+                  [&call] { return trace_stream(call.daemon, call.stream, call.trace); });
+  add_control(command, call);
+  add_stream_name(command, call);
+  command.add_option("--seconds", call.trace.seconds, "How long to record, 1 to 60")
+      ->check(check_trace_seconds)
+      ->capture_default_str();
+  command.add_option("--out", call.trace.out, "File to write; default: STREAM.trace.json")
+      ->type_name(kFileType);
 }
 
 void add_read_place(CLI::App& read, ReadOptions& options) {
@@ -364,6 +393,7 @@ int main_with(int argc, char** argv) {
   add_stream_commands(app, call);
   add_top_command(app, call);
   add_analyze_command(app, call);
+  add_trace_command(app, call);
   add_changing_commands(app, call);
   add_read_command(app, call);
   add_pack_command(app, call);

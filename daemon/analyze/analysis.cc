@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "analyze/picture.h"
 #include "analyze/what_if.h"
 #include "base/pluralize.h"
 #include "config/values.h"
@@ -194,13 +196,16 @@ Json measures_json(const Measures& measured) {
 }  // namespace
 
 Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if) {
+                         const std::vector<std::string>& what_if,
+                         const std::vector<Usefulness>& table) {
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
                     .remedies = find_remedies(measures),
                     .table = table_of(measures),
-                    .what_if = {}};
+                    .what_if = {},
+                    .curves = curves_of(measures),
+                    .targets = times_to_target(measures, table)};
   for (const std::string& question : what_if) {
     ECHOLINE_ASSIGN(const Setting setting, parse_what_if(question, measures));
     analysis.what_if.push_back({question, setting, predict(measures, setting)});
@@ -217,7 +222,16 @@ std::string analysis_text(const Analysis& analysis) {
   text += answer_text({"nothing changes", {}, analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(answer);
   for (const Answer& answer : analysis.what_if) text += answer_text(answer);
-  return text + "\n" + remedies_text(analysis);
+  text += "\n" + remedies_text(analysis);
+  const std::optional<Curve> curve = most_telling(analysis.curves);
+  if (curve) text += curve_text(*curve);
+  return analysis.targets.empty() ? text : text + "\n" + target_text(analysis.targets);
+}
+
+std::string analysis_svg(const Analysis& analysis) {
+  const Measures& measured = analysis.measures;
+  return curves_svg(analysis.stream, analysis.curves,
+                    trainer_rows(measured, present_setting(measured)));
 }
 
 std::string analysis_json(const Analysis& analysis) {
@@ -235,6 +249,12 @@ std::string analysis_json(const Analysis& analysis) {
                {"what_if", Json::array()}};
   for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
   for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
+  for (const TargetTime& one : analysis.targets) {
+    json["targets"].push_back({{"factor", one.use.factor},
+                               {"fresh_needed", one.use.fresh},
+                               {"fresh_per_second", one.fresh_rows},
+                               {"time", one.time}});
+  }
   return json.dump() + "\n";
 }
 

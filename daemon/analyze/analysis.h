@@ -1,11 +1,14 @@
-// What limits a stream, what other settings would give, and the least remedies, as text and JSON.
+// What limits a stream, what other settings would give, and the least remedies, as text, JSON and a
+// picture.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "analyze/curves.h"
 #include "analyze/model.h"
 #include "analyze/remedies.h"
+#include "analyze/usefulness.h"
 #include "base/status.h"
 
 namespace echoline::analyze {
@@ -24,12 +27,17 @@ struct Analysis {
   Remedies remedies;
   std::vector<Answer> table;
   std::vector<Answer> what_if;  // the user's own questions
+  std::vector<Curve> curves;
+  std::vector<TargetTime> targets;  // by factor; empty without a table
 };
 
-// `what_if`: each as of parse_what_if, whose errors it has. Pure functions.
+// `what_if`: each as of parse_what_if, whose errors it has. `table`: as of parse_usefulness, or
+// empty. Pure functions.
 Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if);
+                         const std::vector<std::string>& what_if,
+                         const std::vector<Usefulness>& table = {});
 std::string analysis_text(const Analysis& analysis);
 std::string analysis_json(const Analysis& analysis);
+std::string analysis_svg(const Analysis& analysis);
 
 }  // namespace echoline::analyze

@@ -22,8 +22,10 @@ StepTimes*& StepTimes::of_thread() {
   return times;
 }
 
-void StepTimes::begin(const std::string& other) {
+void StepTimes::begin(const std::string& other, bool keeps_stays) {
   entries_.clear();
+  stays_.clear();
+  keeps_stays_ = keeps_stays;
   entries_.push_back({&other, 0});
   present_ = 0;
   // Replaced by a difference in end().
@@ -50,6 +52,10 @@ void StepTimes::end() {
 
 void StepTimes::charge(std::uint64_t now_ns) {
   entries_[present_].ns += now_ns - since_ns_;
+  // The first entry is `other`.
+  if (keeps_stays_ && present_ != 0 && stays_.size() < kStaysMax) {
+    stays_.push_back({entries_[present_].step, since_ns_, now_ns});
+  }
   since_ns_ = now_ns;
 }
 

@@ -58,11 +58,21 @@ Status top_streams(const DaemonOptions& daemon, const TopOptions& options);
 struct AnalyzeOptions {
   std::string duration = "10s";
   std::vector<std::string> what_if;  // as analyze/what_if.h has it
+  std::string svg;                   // file of a picture; "": none
+  std::string usefulness;            // file as analyze/usefulness.h has it; "": none
   bool json = false;
 };
 // Prints what limits a stream, and what other settings would give.
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options);
+
+struct TraceOptions {
+  std::uint32_t seconds = 5;
+  std::string out;  // "": STREAM.trace.json
+};
+// Records what a stream does into a file for ui.perfetto.dev.
+Status trace_stream(const DaemonOptions& daemon, const std::string& stream,
+                    const TraceOptions& options);
 
 struct StepOptions {
   std::optional<std::uint64_t> step;

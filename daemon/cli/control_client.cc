@@ -12,6 +12,8 @@ namespace echoline::cli {
 namespace {
 
 constexpr std::chrono::hours kCreatePatience{24};
+// Beyond the time of a trace: for what is sent last.
+constexpr std::chrono::seconds kTracePatience{60};
 
 Code code_of(grpc::StatusCode code) {
   switch (code) {
@@ -149,6 +151,21 @@ class GrpcControlClient final : public ControlClient {
     v1::SetEchoResponse response;
     ECHOLINE_TRY(call(&v1::Control::Stub::SetEcho, request, response));
     return response;
+  }
+
+  Status trace(const v1::WatchTraceRequest& request,
+               const std::function<Status(const v1::WatchTraceResponse&)>& take) override {
+    ECHOLINE_TRY(way_.status());
+    grpc::ClientContext context;
+    const std::chrono::milliseconds lasts{request.duration_ms()};
+    context.set_deadline(std::chrono::system_clock::now() + lasts + kTracePatience);
+    const auto reader = stub_->WatchTrace(&context, request);
+    v1::WatchTraceResponse part;
+    Status taken;
+    while (taken.ok() && reader->Read(&part)) taken = take(part);
+    if (!taken.ok()) context.TryCancel();
+    const Status ended = status_of(reader->Finish(), *way_);
+    return taken.ok() ? ended : taken;
   }
 
   std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) override {

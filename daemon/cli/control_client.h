@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,7 +33,7 @@ class StatsCall {
 class ControlClient {
  public:
   // Does not connect yet; the first call's error names the failed step and the remedy. `patience`
-  // is the deadline of all calls except create and watch, which can take long.
+  // is the deadline of all calls except create, trace and watch, which take longer.
   static std::unique_ptr<ControlClient> open(
       const DaemonOptions& daemon, std::chrono::milliseconds patience = std::chrono::seconds(10));
   virtual ~ControlClient() = default;
@@ -49,6 +50,9 @@ class ControlClient {
   // True if the trainers took all published batches within `patience`.
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;
+  // Calls `take` for each part of a trace, until its end or an error of `take`.
+  virtual Status trace(const v1::WatchTraceRequest& request,
+                       const std::function<Status(const v1::WatchTraceResponse&)>& take) = 0;
   // Watches all streams. The client outlives the call.
   virtual std::unique_ptr<StatsCall> watch(std::chrono::milliseconds interval) = 0;
 };

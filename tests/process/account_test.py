@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The account of time closes: stages add up to the wall time of their threads, waits to what the trainer measures itself, steps to
-the busy time of the workers. And `echoline analyze` names the limit and predicts what removing it gives."""
+the busy time of the workers. `echoline analyze` names the limit and predicts what removing it gives, and `echoline trace` shows
+the same waits span by span."""
+import bisect
+import itertools
 import json
 import threading
 import time
+from xml.etree import ElementTree
 
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
@@ -45,6 +49,68 @@ class Trainer:
         self._loader.close()
 
 
+class WaitCounter:
+    """Reads the daemon's counter of the trainers' waits all the time, so that it is known at any moment of a trace."""
+
+    def __init__(self, daemon):
+        self._daemon, self._seen, self._ends = daemon, [], threading.Event()
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self):
+        while not self._ends.wait(0.01):
+            asked_ns = time.monotonic_ns()
+            waited = self._daemon.total("echoline_consumer_wait_seconds_total")
+            self._seen.append(((asked_ns + time.monotonic_ns()) // 2, waited))
+
+    def between(self, begin_ns, end_ns):
+        return self._at(end_ns) - self._at(begin_ns)
+
+    def _at(self, moment_ns):
+        after = bisect.bisect(self._seen, (moment_ns, 0))
+        (before_ns, before), (after_ns, behind) = self._seen[after - 1], self._seen[after]
+        return before + (behind - before) * (moment_ns - before_ns) / (after_ns - before_ns)
+
+    def stop(self):
+        self._ends.set()
+        self._thread.join()
+
+
+class TraceFile:
+    """Spans of a trace file, in microseconds."""
+
+    def __init__(self, path):
+        document = json.loads(path.read_text())
+        self.about = document["otherData"]
+        events = document["traceEvents"]
+        self._groups = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+        self.tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        self.all = [event for event in events if event["ph"] == "X"]
+
+    def of(self, group, *names):
+        return [span for span in self.all if self._groups[span["pid"]] == group and (not names or span["name"] in names)]
+
+    def crossings(self):
+        """Pairs of spans of one track that overlap without one being inside the other."""
+        found = []
+        for _, spans in itertools.groupby(sorted(self.all, key=lambda span: span["tid"]), key=lambda span: span["tid"]):
+            outer = []
+            for span in sorted(spans, key=lambda span: (span["ts"], -span["dur"])):
+                while outer and end_of(outer[-1]) <= span["ts"] + 0.001:
+                    outer.pop()
+                found += [(outer[-1], span)] if outer and end_of(span) > end_of(outer[-1]) + 0.001 else []
+                outer.append(span)
+        return found
+
+
+def end_of(span):
+    return span["ts"] + span["dur"]
+
+
+def contains(outer, inner):
+    return outer["ts"] <= inner["ts"] + 0.001 and end_of(inner) <= end_of(outer) + 0.001
+
+
 class Account(ProcessCase):
     @classmethod
     def setUpClass(cls):
@@ -75,7 +141,9 @@ class Account(ProcessCase):
         daemon = self.daemon(records_per_second=100)
         trainer = self.resource(Trainer(daemon, step=BATCH / 400))
         begin, began = self.stages(daemon)
-        found = self.analyze(daemon, "--what-if", "store.rate=x2")
+        picture, table = self.folder() / "rates.svg", self.folder() / "worth.csv"
+        table.write_text("2, 0.5\n4, 0.31\n")
+        found = self.analyze(daemon, "--what-if", "store.rate=x2", "--svg", str(picture), "--usefulness", str(table))
         end, ended = self.stages(daemon)
         trainer.pause()
         time.sleep(0.05)  # until the next tick of the daemon has charged the last wait
@@ -94,6 +162,71 @@ class Account(ProcessCase):
         self.assertAlmostEqual(found["measured"]["rows_per_second"] / found["now"]["rows_per_second"], 1, delta=0.15)
         self.assertAlmostEqual(found["what_if"][0]["rows_per_second"] / found["now"]["rows_per_second"], 2, delta=0.01)
         self.assertAlmostEqual(found["measured"]["trainer_rows"] / 400, 1, delta=0.2)
+        shapes = [shape.tag.rpartition("}")[2] for shape in ElementTree.parse(picture).iter()]
+        self.assertEqual((shapes.count("polyline"), shapes.count("circle")), (4, 4), "a curve and today, four times")
+        self.assertEqual([target["factor"] for target in found["targets"]], [1, 2, 4])
+        self.assertAlmostEqual(found["targets"][1]["time"], 0.5, delta=0.01)  # a second use costs nothing here
+
+    def traced(self, daemon, seconds):
+        out = self.folder() / "trace.json"
+        done = daemon.command("trace", "train", "--seconds", str(seconds), "--out", str(out))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("open it in https://ui.perfetto.dev", done.stdout)
+        trace = TraceFile(out)
+        self.assertEqual((trace.about["stream"], trace.about["dropped"], trace.about["spans"]), ("train", 0, len(trace.all)))
+        return trace
+
+    def test_a_trace_has_the_waits_of_the_counters_and_leads_from_a_batch_to_its_records(self):
+        daemon = self.daemon(records_per_second=100)
+        self.resource(Trainer(daemon, step=BATCH / 400))
+        counter = self.resource(WaitCounter(daemon))
+        trace = self.traced(daemon, 3)
+        time.sleep(0.1)  # so that the counter was read after the end, too
+        self.assertEqual(trace.crossings(), [])
+        waits = trace.of("trainers")
+        self.assertRegex(trace.tracks[waits[0]["tid"]], r"^job default rank 0 \(process \d+\)$")
+        waited = sum(span["dur"] for span in waits) * 1e-6
+        counted = counter.between(trace.about["begin_ns"], trace.about["end_ns"])
+        self.assertGreater(counted, 1)
+        self.assertLess(abs(waited / counted - 1), 0.05, (waited, counted))
+        at_store = [span for span in waits if span["name"] == "wait: fetch" and span["args"]["place"] == "store"]
+        self.assertGreater(sum(span["dur"] for span in at_store) * 1e-6, 0.7 * waited)
+        self.check_batches(daemon, trace)
+        self.check_reads(trace)
+        for group, name in (("pass threads", "wait: bytes"), ("workers", "wait: bytes"), ("fetch thread", "wait: store"),
+                            ("pass threads", "publish")):
+            self.assertTrue(trace.of(group, name), (group, name))
+
+    def check_batches(self, daemon, trace):
+        """Each batch has its rows, each row its record and its steps."""
+        rows = trace.of("workers", "row")
+        batches = trace.of("slots", "batch")
+        whole = [batch for batch in batches if batch["ts"] * 1e3 > trace.about["begin_ns"] and "first_record" in batch["args"]]
+        self.assertGreater(len(whole), 10)
+        for batch in whole:
+            said = batch["args"]
+            own = sorted((row for row in rows if row["args"]["batch"] == said["batch"]), key=lambda row: row["args"]["row"])
+            self.assertTrue(all(contains(batch, row) for row in own), said)
+            records = [row["args"]["record"] for row in own]
+            self.assertEqual((len(own), records[0]), (said["rows"], said["first_record"]))
+            parts = [part for part in trace.of("slots", "bytes", "rows", "turn") if part["args"]["batch"] == said["batch"]]
+            self.assertAlmostEqual(sum(part["dur"] for part in parts), batch["dur"], delta=0.01)
+        shown = daemon.command("show", "train", "--epoch", str(said["epoch"]), "--step", str(said["step"]))
+        self.assertEqual(json.loads(shown.stdout)["sample_ids"], records)
+        steps = [step for step in trace.of("workers", "decode image") if contains(own[0], step)]
+        self.assertEqual(len(steps), 1)
+        # What takes long of a batch are the bytes: the store is slow.
+        self.assertGreater(sum(part["dur"] for part in trace.of("slots", "bytes")), 0.5 * sum(batch["dur"] for batch in whole))
+
+    def check_reads(self, trace):
+        reads = trace.of("reads")
+        self.assertTrue(all(read["args"]["address"].endswith(self.url.name) and read["args"]["bytes"] > 0 for read in reads))
+        self.assertTrue(any(not read["args"]["answered"] for read in reads), "the last one lasts on")
+        fetched = [(read["args"]["first_record"], read["args"]["last_record"], end_of(read)) for read in reads
+                   if read["args"]["ok"]]
+        late = [row for row in trace.of("workers", "row") if row["ts"] * 1e3 > trace.about["begin_ns"] + 1e9]
+        for row in late:
+            self.assertTrue(any(first <= row["args"]["record"] <= last and end <= row["ts"] for first, last, end in fetched), row)
 
     def test_a_slow_trainer_is_found_and_nothing_is_to_win(self):
         daemon = self.daemon(records_per_second=2000)
@@ -111,6 +244,12 @@ class Account(ProcessCase):
         alone = daemon.command("analyze", "train", "--for", "1s")
         self.assertEqual(alone.returncode, 1)
         self.assertIn("no trainer of stream 'train'", alone.stderr)
+        out = self.folder() / "trace.json"
+        for wrong, said in ((["other"], "other"), (["train", "--seconds", "61"], "61 is not between 1 and 60")):
+            done = daemon.command("trace", *wrong, "--out", str(out))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(out.exists(), "no file without a trace")
 
 
 if __name__ == "__main__":

@@ -287,6 +287,37 @@ TEST_F(ControlCalls, WatchingIsRefusedForUnknownStreamsAndIntervalsOutOfRange) {
   EXPECT_EQ(refused_watch(watch_request(60'001)).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(ControlCalls, ATraceComesInPartsAndEndsByItself) {
+  ASSERT_TRUE(create("x", false).ok());
+  const auto trace = [this](const std::string& name, std::uint32_t duration_ms,
+                            std::vector<v1::WatchTraceResponse>& parts) {
+    grpc::ClientContext context;
+    limit(context);
+    v1::WatchTraceRequest request;
+    request.set_name(name);
+    request.set_duration_ms(duration_ms);
+    const auto reader = stub_->WatchTrace(&context, request);
+    v1::WatchTraceResponse part;
+    while (reader->Read(&part)) parts.push_back(part);
+    return reader->Finish();
+  };
+  std::vector<v1::WatchTraceResponse> parts;
+  EXPECT_EQ(trace("train", 60'001, parts).error_message(),
+            "duration_ms: 60001 is out of range; allowed: 100 to 60000");
+  EXPECT_EQ(trace("other", 100, parts).error_code(), grpc::StatusCode::NOT_FOUND);
+  ASSERT_TRUE(parts.empty());
+  ASSERT_TRUE(trace("train", 100, parts).ok());
+  ASSERT_GE(parts.size(), 2U);
+  EXPECT_EQ(parts.front().tracks(0).name(), "slot 0");
+  EXPECT_EQ(parts.back().tracks_size(), 0);
+  EXPECT_EQ(parts.back().dropped(), 7U);
+  EXPECT_GE(parts.back().end_ns(), parts.back().begin_ns() + 100'000'000);
+  const v1::TraceSpan& span = parts.back().spans(0);
+  EXPECT_EQ(span.duration_ns(), 1000U);
+  EXPECT_EQ(span.values(0).number(), parts.size() - 1);
+  EXPECT_EQ(span.values(1).text(), "s3://bucket/key");
+}
+
 TEST_F(ControlCalls, WatchersAreBoundedLeaveTheirSeatAndEndWithTheDaemon) {
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<v1::WatchStatsResponse>>> readers;

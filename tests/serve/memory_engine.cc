@@ -13,7 +13,35 @@ Status no_stream(const std::string& name) {
   return Status(Code::kNotFound, "no stream '" + name + "'");
 }
 
+class MemoryTrace final : public engine::Trace {
+ public:
+  Result<engine::TracePart> take() override {
+    engine::TracePart part;
+    if (taken_ == 0) {
+      part.tracks.push_back({.number = 1, .group = 1, .group_name = "slots", .name = "slot 0"});
+    }
+    part.spans.push_back({.track = 1,
+                          .name = "batch",
+                          .begin_ns = 5000,
+                          .end_ns = 6000,
+                          .values = {{.name = "batch", .number = taken_++},
+                                     {.name = "address", .text = "s3://bucket/key"}}});
+    part.dropped = 7;
+    return part;
+  }
+  Result<engine::TracePart> finish() override { return take(); }
+
+ private:
+  std::uint64_t taken_ = 0;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<engine::Trace>> MemoryEngine::trace(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  return std::unique_ptr<engine::Trace>(std::make_unique<MemoryTrace>());
+}
 
 void MemoryEngine::attach(std::uint64_t /*connection*/, const shm::AttachRequest& request,
                           const engine::Peer& /*peer*/, engine::ReplyFunction reply) {

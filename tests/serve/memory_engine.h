@@ -37,6 +37,8 @@ class MemoryEngine final : public engine::Engine {
                                                     std::uint32_t factor) override;
   Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
                                                      engine::SampleAnswer answer) override;
+  // Each part has one span of 1,000 ns, and the next number as `batch`.
+  Result<std::unique_ptr<engine::Trace>> trace(const std::string& name) override;
   engine::EngineStats stats() const override;
   std::uint64_t rounds() const override { return 0; }
   Result<v1::Stream> definition(const std::string& name) const override;

@@ -14,6 +14,7 @@
 #include "engine/api/attach.h"
 #include "engine/api/preparation.h"
 #include "engine/api/stats.h"
+#include "engine/api/trace.h"
 #include "record/core/index.h"
 
 namespace echoline::v1 {
@@ -59,6 +60,9 @@ class Engine : public AttachHandler {
   // Prepares samples of a stream for another host (engine/samples). Any thread; does not block.
   virtual Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                                      SampleAnswer answer) = 0;
+
+  // Records what a stream does until the trace ends. kFailedPrecondition: it is traced already.
+  virtual Result<std::unique_ptr<Trace>> trace(const std::string& name) = 0;
 
   virtual EngineStats stats() const = 0;
   // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no

@@ -19,8 +19,8 @@ constexpr std::uint64_t kWaitDoublings = 5;
 }  // namespace
 
 CacheRouter::CacheRouter(Caches caches, RequestCoalescer& coalescer, FetchMeter& meter,
-                         std::function<void()> wake)
-    : caches_(caches), coalescer_(coalescer), meter_(meter), wake_(std::move(wake)) {
+                         const FetchTrace& trace, std::function<void()> wake)
+    : caches_(caches), coalescer_(coalescer), meter_(meter), trace_(trace), wake_(std::move(wake)) {
   // Memory and decoded samples are looked up on the fetcher's thread: only disk and fleet block.
   if (caches_.levels == nullptr) return;
   if (!caches_.levels->has_disk() && !caches_.levels->has_fleet()) return;
@@ -29,7 +29,7 @@ CacheRouter::CacheRouter(Caches caches, RequestCoalescer& coalescer, FetchMeter&
   };
   const auto answer = [this](CacheAnswer given) { post(std::move(given)); };
   threads_ = std::make_unique<CacheThreads>(
-      *caches_.levels, CacheThreads::Hooks{.deliver = deliver, .answer = answer});
+      *caches_.levels, trace_, CacheThreads::Hooks{.deliver = deliver, .answer = answer});
 }
 
 void CacheRouter::stop() {
@@ -38,23 +38,38 @@ void CacheRouter::stop() {
 
 // Order of the levels: decoded samples, memory, disk. The fleet is asked later, in route().
 bool CacheRouter::serve(FetchRequest& request) {
-  if (caches_.samples != nullptr && caches_.samples->serves(request.record, request.extent.bytes)) {
-    meter_.deliver(request, std::make_shared<Buffer>());  // the worker finds the sample
-    return true;
-  }
+  if (serve_at_once(request)) return true;
   cache::Levels* levels = caches_.levels;
-  // `past_cache`: the fleet has been asked, and this host fetches the record itself.
-  if (levels == nullptr || request.past_cache) return false;
-  if (auto kept = levels->find_in_memory(request.record)) {
-    levels->count_hit(cache::Level::kMemory, kept->size(), 0);
-    meter_.deliver(request, std::move(kept));
-    return true;
-  }
-  if (!levels->has_disk()) return false;
+  if (levels == nullptr || request.past_cache || !levels->has_disk()) return false;
   if (!levels->holds_on_disk(request.record, request.extent.bytes)) return false;
   // The disk's threads answer later: with the bytes, or with `again` if the entry was evicted
   // meanwhile.
   disk_run_.push_back(std::move(request));
+  return true;
+}
+
+bool CacheRouter::serve_at_once(FetchRequest& request) {
+  const std::uint64_t begin_ns = trace_.now_ns();
+  if (caches_.samples != nullptr) {
+    const bool hit = caches_.samples->serves(request.record, request.extent.bytes);
+    if (begin_ns != 0)
+      trace_.add_look_up(trace::Kind::kSampleLookUp, request.record, hit, begin_ns);
+    if (hit) {
+      meter_.deliver(request, std::make_shared<Buffer>());  // the worker finds the sample
+      return true;
+    }
+  }
+  cache::Levels* levels = caches_.levels;
+  // `past_cache`: the fleet has been asked, and this host fetches the record itself.
+  if (levels == nullptr || request.past_cache) return false;
+  const std::uint64_t memory_ns = trace_.now_ns();
+  auto kept = levels->find_in_memory(request.record);
+  if (memory_ns != 0) {
+    trace_.add_look_up(trace::Kind::kMemoryLookUp, request.record, kept != nullptr, memory_ns);
+  }
+  if (kept == nullptr) return false;
+  levels->count_hit(cache::Level::kMemory, kept->size(), 0);
+  meter_.deliver(request, std::move(kept));
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "cache/levels.h"
 #include "engine/fetch/cache_threads.h"
 #include "engine/fetch/fetch_meter.h"
+#include "engine/fetch/fetch_trace.h"
 #include "engine/fetch/request_coalescer.h"
 
 namespace echoline::engine {
@@ -38,7 +39,7 @@ class CacheRouter {
  public:
   // `wake` is called by cache threads when an answer has been posted.
   CacheRouter(Caches caches, RequestCoalescer& coalescer, FetchMeter& meter,
-              std::function<void()> wake);
+              const FetchTrace& trace, std::function<void()> wake);
   // Ends the cache threads.
   void stop();
 
@@ -70,6 +71,8 @@ class CacheRouter {
   std::uint64_t next_retry_ns() const;
 
  private:
+  // From what needs no look-up by another thread: decoded samples and memory.
+  bool serve_at_once(FetchRequest& request);
   // Whether an earlier request fetches the record and will keep it; then this one waits for it.
   bool follow(FetchRequest& request);
   // Counts each request's miss once; returns the runs that the store reads.
@@ -82,6 +85,7 @@ class CacheRouter {
   const Caches caches_;
   RequestCoalescer& coalescer_;
   FetchMeter& meter_;
+  const FetchTrace& trace_;
   const std::function<void()> wake_;
   std::size_t asked_runs_ = 0;
   std::vector<FetchRequest> disk_run_;

@@ -11,7 +11,7 @@ namespace echoline::engine {
 namespace {
 
 // Enough to keep a local disk busy; these threads block most of the time.
-constexpr std::size_t kLookupThreads = 4;
+constexpr std::uint32_t kLookupThreads = 4;
 // How often the fill thread works on the disk without being woken: to read what other daemons
 // wrote.
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
@@ -23,9 +23,11 @@ constexpr std::uint64_t kPatienceNs =
 
 }  // namespace
 
-CacheThreads::CacheThreads(cache::Levels& levels, Hooks hooks)
-    : levels_(levels), hooks_(std::move(hooks)) {
-  for (std::size_t i = 0; i < kLookupThreads; ++i) threads_.emplace_back([this] { run_lookups(); });
+CacheThreads::CacheThreads(cache::Levels& levels, const FetchTrace& trace, Hooks hooks)
+    : levels_(levels), trace_(trace), hooks_(std::move(hooks)) {
+  for (std::uint32_t i = 0; i < kLookupThreads; ++i) {
+    threads_.emplace_back([this, i] { run_lookups(i); });
+  }
   threads_.emplace_back([this] { run_fills(); });
 }
 
@@ -67,22 +69,24 @@ void CacheThreads::fill_fleet(std::uint64_t record, std::shared_ptr<const Buffer
   fill_work_.notify_one();
 }
 
-void CacheThreads::run_lookups() {
+void CacheThreads::run_lookups(std::uint32_t thread) {
   name_thread("cache");
   while (true) {
     MutexLock lock(mutex_);
     // After stop() the jobs that remain are dropped: their records are never delivered, and their
     // stream has ended.
+    const std::uint64_t begin_ns = trace_.now_ns();
     while (!stopping_ && jobs_.empty()) work_.wait(lock);
     if (stopping_) return;
+    if (begin_ns != 0) trace_.add_idle(thread, begin_ns);
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     // A lookup blocks on disk or network, so it runs without the lock.
     lock.unlock();
     if (job.of_fleet) {
-      look_in_fleet(std::move(job.requests));
+      look_in_fleet(std::move(job.requests), thread);
     } else {
-      read_from_disk(std::move(job.requests));
+      read_from_disk(std::move(job.requests), thread);
     }
   }
 }
@@ -95,7 +99,7 @@ void CacheThreads::deliver(FetchRequest& request, std::shared_ptr<const Buffer> 
   hooks_.deliver(request, std::move(bytes));
 }
 
-void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
+void CacheThreads::read_from_disk(std::vector<FetchRequest> requests, std::uint32_t thread) {
   CacheAnswer answer;
   for (FetchRequest& request : requests) {
     if (is_unwanted(request)) {
@@ -105,7 +109,9 @@ void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
     }
     const std::uint64_t begin_ns = monotonic_ns();
     auto bytes = std::make_shared<Buffer>(request.extent.bytes);
-    if (levels_.read_from_disk(request.record, bytes->span())) {
+    const bool hit = levels_.read_from_disk(request.record, bytes->span());
+    if (trace_.on()) trace_.add_disk_look_up(thread, request, hit, begin_ns);
+    if (hit) {
       deliver(request, std::move(bytes), cache::Level::kDisk, monotonic_ns() - begin_ns);
     } else {
       answer.again.push_back(std::move(request));
@@ -115,7 +121,7 @@ void CacheThreads::read_from_disk(std::vector<FetchRequest> requests) {
   if (!answer.again.empty()) hooks_.answer(std::move(answer));
 }
 
-void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
+void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests, std::uint32_t thread) {
   CacheAnswer answer;
   answer.of_fleet = true;
   const std::uint64_t begin_ns = monotonic_ns();
@@ -131,6 +137,7 @@ void CacheThreads::look_in_fleet(std::vector<FetchRequest> requests) {
   }
   // One round trip for all of them.
   levels_.fleet().get(queries);
+  if (trace_.on()) trace_.add_fleet_look_up(thread, queries, begin_ns);
   const std::uint64_t spent_ns =
       (monotonic_ns() - begin_ns) / std::max<std::size_t>(1, queries.size());
   std::vector<FetchRequest*> missed;

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/mutex.h"
 #include "cache/levels.h"
+#include "engine/fetch/fetch_trace.h"
 #include "engine/fetch/request_coalescer.h"
 #include "engine/runtime/byte_share.h"
 
@@ -39,7 +40,7 @@ class CacheThreads {
     std::function<void(FetchRequest&, std::shared_ptr<const Buffer>)> deliver;
     std::function<void(CacheAnswer)> answer;
   };
-  CacheThreads(cache::Levels& levels, Hooks hooks);
+  CacheThreads(cache::Levels& levels, const FetchTrace& trace, Hooks hooks);
   ~CacheThreads() { stop(); }
   // Finishes pending writes to the disk for up to two seconds; other work is dropped.
   void stop();
@@ -71,11 +72,11 @@ class CacheThreads {
   // Queues a lookup.
   void push(Job job);
   // The body of a lookup thread, and of the fill thread.
-  void run_lookups();
+  void run_lookups(std::uint32_t thread);
   void run_fills();
   // One job of a lookup thread.
-  void read_from_disk(std::vector<FetchRequest> requests);
-  void look_in_fleet(std::vector<FetchRequest> requests);
+  void read_from_disk(std::vector<FetchRequest> requests, std::uint32_t thread);
+  void look_in_fleet(std::vector<FetchRequest> requests, std::uint32_t thread);
   // Decides for each miss of the fleet whether this host fetches it or waits for another one.
   void sort_misses(std::vector<FetchRequest*>& missed, std::vector<cache::FleetQuery*>& queries,
                    CacheAnswer& answer);
@@ -88,6 +89,7 @@ class CacheThreads {
   void write_the_rest();
 
   cache::Levels& levels_;
+  const FetchTrace& trace_;
   const Hooks hooks_;
   Mutex mutex_;
   CondVar work_;

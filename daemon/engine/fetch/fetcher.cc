@@ -21,10 +21,11 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
                  Options options, FailureFunction on_failure)
     : index_(index),
       on_failure_(std::move(on_failure)),
+      trace_(std::move(options.recorder)),
       meter_(monotonic_ns()),
       coalescer_(options.reach, caches.levels != nullptr),
       store_(std::move(source), index, options.wait_on_error, meter_),
-      cache_(caches, coalescer_, meter_, [this] { store_.wake(); }),
+      cache_(caches, coalescer_, meter_, trace_, [this] { store_.wake(); }),
       thread_(*this, "fetch") {
   if (options.own_thread) thread_.start();
 }
@@ -66,8 +67,10 @@ bool Fetcher::do_work() {
   // Asked before the poll: the thread does not wait for what is requested meanwhile.
   const FetchWork work = present_work();
   meter_.set_present(work);
+  const std::uint64_t begin_ns = trace_.now_ns();
   std::vector<source::ReadResult> results = store_.poll(next_deadline(now_ns));
   const std::uint64_t after_ns = monotonic_ns();
+  if (begin_ns != 0) trace_.add_wait(work, begin_ns, after_ns);
   meter_.spend(work, after_ns);
   for (source::ReadResult& result : results) finish(std::move(result), after_ns);
   return !results.empty();
@@ -135,6 +138,7 @@ void Fetcher::add_to_store(std::vector<FetchRun> runs) {
 
 void Fetcher::finish(source::ReadResult result, std::uint64_t now_ns) {
   StoreReader::Finished finished = store_.take(result.tag);
+  if (trace_.on()) trace_.add_read(finished.read, result.status.ok(), now_ns);
   std::vector<std::uint64_t> records;
   for (const FetchRequest& request : finished.requests) records.push_back(request.record);
   if (result.status.ok()) {

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "engine/fetch/cache_router.h"
 #include "engine/fetch/fetch_meter.h"
+#include "engine/fetch/fetch_trace.h"
 #include "engine/fetch/remote_reader.h"
 #include "engine/fetch/request_coalescer.h"
 #include "engine/fetch/store_reader.h"
@@ -31,6 +32,7 @@ class Fetcher : public Agent {
     bool wait_on_error = true;  // keep trying while a store is out of reach, else fail
     std::uint64_t reach = 0;    // how much later a request may come and still join (coalescer)
     bool own_thread = true;     // else use_servers() starts it, or the caller runs do_work()
+    std::shared_ptr<trace::Recorder> recorder = std::make_shared<trace::Recorder>();
   };
   // Called from the I/O thread when the stream cannot continue: the data changed, or the store
   // refused.
@@ -85,6 +87,7 @@ class Fetcher : public Agent {
 
   const record::Index& index_;
   const FailureFunction on_failure_;
+  const FetchTrace trace_;
   FetchMeter meter_;
   RequestCoalescer coalescer_;
   StoreReader store_;

@@ -9,9 +9,9 @@ void ReadsInFlight::add(std::uint64_t number, const ReadInFlight& read) {
   reads_.emplace(number, read);
 }
 
-void ReadsInFlight::remove(std::uint64_t number) {
+ReadInFlight ReadsInFlight::remove(std::uint64_t number) {
   const MutexLock lock(mutex_);
-  reads_.erase(number);
+  return reads_.extract(number).mapped();
 }
 
 void ReadsInFlight::set_pause(std::string error, std::uint64_t until_ns) {

@@ -17,6 +17,8 @@ struct ReadInFlight {
   std::uint64_t offset = 0;  // of the first record
   std::uint64_t bytes = 0;   // to the end of the last one
   std::uint64_t records = 0;
+  std::uint64_t first_record = 0;
+  std::uint64_t last_record = 0;  // at the highest offset
 };
 
 // The fetcher's thread writes, any thread reads. As many entries as the source has slots.
@@ -24,7 +26,7 @@ class ReadsInFlight {
  public:
   // `number` grows from read to read.
   void add(std::uint64_t number, const ReadInFlight& read) ECHOLINE_EXCLUDES(mutex_);
-  void remove(std::uint64_t number) ECHOLINE_EXCLUDES(mutex_);
+  ReadInFlight remove(std::uint64_t number) ECHOLINE_EXCLUDES(mutex_);
   // The store pauses after this error until then (monotonic_ns).
   void set_pause(std::string error, std::uint64_t until_ns) ECHOLINE_EXCLUDES(mutex_);
 

@@ -54,7 +54,9 @@ void StoreReader::submit(FetchRun run, std::uint64_t now_ns) {
                         .shard = first.shard,
                         .offset = first.offset,
                         .bytes = last.offset + last.bytes - first.offset,
-                        .records = flight.requests.size()});
+                        .records = flight.requests.size(),
+                        .first_record = flight.requests.front().record,
+                        .last_record = flight.requests.back().record});
   flight.buffers.reserve(flight.requests.size());
   for (const FetchRequest& request : flight.requests) {
     const auto& buffer =
@@ -73,8 +75,9 @@ std::vector<source::ReadResult> StoreReader::poll(std::uint64_t deadline_ns) {
 }
 
 StoreReader::Finished StoreReader::take(std::uint64_t tag) {
-  reads_.remove(tag);
-  return std::move(in_flight_.extract(tag).mapped());
+  Finished finished = std::move(in_flight_.extract(tag).mapped());
+  finished.read = reads_.remove(tag);
+  return finished;
 }
 
 bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {

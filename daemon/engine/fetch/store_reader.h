@@ -53,6 +53,7 @@ class StoreReader {
   struct Finished {
     FetchRun requests;
     std::vector<std::shared_ptr<Buffer>> buffers;
+    ReadInFlight read;
   };
   Finished take(std::uint64_t tag);
   // Begins the pause after which the failed requests are tried again, and logs it. False: the error

@@ -11,6 +11,7 @@
 #include "engine/pass/pass.h"
 #include "engine/stats/present_wait.h"
 #include "engine/stats/wait_ledger.h"
+#include "engine/stats/wait_spans.h"
 #include "plan/position.h"
 
 namespace echoline::engine {
@@ -35,6 +36,7 @@ struct Consumer {
   std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
   PresentWait present_wait;
+  WaitSpans wait_spans;
   std::uint64_t released = 0;           // batches, when it was last looked at
   std::uint64_t released_since_ns = 0;  // since when it has released just these
   TrainerCounters before;               // of its earlier attachments

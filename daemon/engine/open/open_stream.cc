@@ -316,12 +316,14 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
       budget);
   preparer->set_seek_indexes(seek.indexes.get());
   // From here on the source belongs to the fetcher's thread.
+  const auto recorder = std::make_shared<trace::Recorder>();
   auto fetcher = std::make_unique<Fetcher>(
       std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
       Fetcher::Options{.wait_on_error = read.on_error() != "fail",
                        // Records of one window may be requested far apart and still share a read.
                        .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window),
-                       .own_thread = !is_remote},
+                       .own_thread = !is_remote,
+                       .recorder = recorder},
       fail);
   std::string samples_fingerprint;
   if (prepare != nullptr) samples_fingerprint = sample_fingerprint(stream, data_set);
@@ -349,6 +351,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .bad_records = make_bad_records(stream, index),
                                               .cache = std::move(cache.levels),
                                               .samples = std::move(cache.samples),
+                                              .recorder = recorder,
                                               .fetcher = std::move(fetcher),
                                               .serves = serves,
                                               .sample_fingerprint = std::move(samples_fingerprint),

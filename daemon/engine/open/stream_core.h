@@ -25,6 +25,7 @@
 #include "record/core/data_set.h"
 #include "ring/ring.h"
 #include "seek/indexes.h"
+#include "trace/recorder.h"
 
 namespace echoline::engine {
 
@@ -85,6 +86,8 @@ struct StreamCore {
   std::unique_ptr<BadRecords> bad_records;
   std::unique_ptr<cache::Levels> cache;         // null without a cache step after read
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
+  // Traces of the stream may outlive it.
+  std::shared_ptr<trace::Recorder> recorder = std::make_shared<trace::Recorder>();
   std::unique_ptr<Fetcher> fetcher;
   bool serves = false;              // other hosts get its samples; it has no passes
   std::string sample_fingerprint;   // of what is prepared elsewhere; empty without `prepare`

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "engine/open/stream_core.h"
 #include "engine/pass/row_maker.h"
 
@@ -73,7 +74,10 @@ void Chunk::item_ready() {
   // Only the call that brings the count to zero goes on.
   if (pending_.fetch_sub(1) != 1) return;
   // From here on it waits for a worker, not for bytes.
-  batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed);
+  if (batch_.chunks_fetching.fetch_sub(1, std::memory_order_relaxed) == 1) {
+    // Later chunks may wait again: the last time counts.
+    batch_.bytes_ns.store(batch_.maker->recorder().now_ns(), std::memory_order_relaxed);
+  }
   batch_.maker->pool().push(shared());
 }
 
@@ -90,7 +94,26 @@ bool Chunk::wait_for(echo::Item& item) {
   return false;
 }
 
+void Chunk::trace_idle(std::size_t worker) const {
+  const std::uint64_t since_ns = std::exchange(trace::idle_since_ns(), 0);
+  trace::Recorder& recorder = batch_.maker->recorder();
+  if (since_ns == 0 || !recorder.on()) return;
+  trace::Span wait{.group = trace::Group::kWorkers, .track = static_cast<std::uint32_t>(worker)};
+  const auto add = [&](const char* cause, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    wait.begin_ns = begin_ns;
+    wait.end_ns = end_ns;
+    wait.cause = cause;
+    if (begin_ns < end_ns) recorder.add(wait);
+  };
+  // Before its batch had a slot, nothing could be done for it; after that, bytes were missing.
+  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t slot_ns = std::clamp(batch_.begin_ns, since_ns, now_ns);
+  add("slots", since_ns, slot_ns);
+  add("bytes", slot_ns, now_ns);
+}
+
 void Chunk::run(std::size_t worker) {
+  trace_idle(worker);
   while (next_ < end_) {
     // From here on another worker may run this chunk, so nothing of it may be used.
     if (batch_.turns && !batch_.turns->is_next(next_, *this)) return;
@@ -106,6 +129,9 @@ void Chunk::run(std::size_t worker) {
         if (wait_for(*batch_.rows[next_].item)) return;
         break;
     }
+  }
+  if (const std::uint64_t now_ns = batch_.maker->recorder().now_ns(); now_ns != 0) {
+    batch_.made_ns.store(now_ns, std::memory_order_relaxed);
   }
   // The last chunk publishes the rows of all chunks to the pass's thread (release), and wakes it.
   if (batch_.chunks_left.fetch_sub(1, std::memory_order_acq_rel) == 1) batch_.maker->wake_pass();

@@ -44,6 +44,8 @@ class Chunk : public Task, public echo::Waiter {
  private:
   // Shares the batch, which owns this chunk.
   std::shared_ptr<Chunk> shared();
+  // The wait of this worker that the chunk has ended, in a trace.
+  void trace_idle(std::size_t worker) const;
   // Registers the chunk with an item; false if the bytes are there already.
   bool wait_for(echo::Item& item);
 
@@ -78,6 +80,11 @@ struct InFlightBatch : std::enable_shared_from_this<InFlightBatch> {
   std::atomic<std::uint32_t> chunks_left{0};
   std::atomic<std::uint32_t> replaced_rows{0};
   std::atomic<std::uint32_t> chunks_fetching{0};  // chunks that wait for bytes
+  // For traces:
+  std::uint64_t number = 0;                // in its pass; the descriptor's sequence
+  std::uint64_t begin_ns = 0;              // when it got its slot
+  std::atomic<std::uint64_t> bytes_ns{0};  // when no chunk waited for bytes any more; 0: unknown
+  std::atomic<std::uint64_t> made_ns{0};   // the same for the last row
 };
 
 }  // namespace echoline::engine

@@ -20,6 +20,18 @@ std::uint64_t mean_record_bytes(const record::DataSet& data_set) {
   return std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
 }
 
+// In the stream's counters.
+void count_published(const StreamCore& core, const InFlightBatch& batch) {
+  StreamCounters& counters = *core.counters;
+  counters.batches.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t rows = batch.descriptor.valid_rows - batch.others_rows;
+  const std::uint32_t fresh = batch.descriptor.fresh_rows - batch.others_fresh;
+  counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
+  counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
+  std::uint64_t never = 0;
+  counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core.created_ns);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Pass>> Pass::create(std::shared_ptr<StreamCore> core, Options options,
@@ -46,7 +58,8 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       ring_(std::move(ring)),
       mean_record_bytes_(mean_record_bytes(*core_->data_set)),
       account_(std::make_shared<PassAccount>(core_->counters, options.window_bytes_max)),
-      row_maker_(std::make_shared<RowMaker>(core_, ring_, account_)),
+      trace_(*core_),
+      row_maker_(std::make_shared<RowMaker>(core_, ring_, account_, trace_.number())),
       join_table_(*core_, *ring_, options.start, std::move(options.factors), options.tails),
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
@@ -83,6 +96,7 @@ bool Pass::do_work() {
 
 void Pass::wait() {
   const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
+  const auto asleep = trace_.sleep([this] { return wait_cause(); });
   ring_->wait_released(released_seen_ + 1,
                        monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
 }
@@ -90,24 +104,17 @@ void Pass::wait() {
 void Pass::publish_done() {
   while (in_flight_.first_is_done()) {
     const std::shared_ptr<InFlightBatch> batch = in_flight_.take_first();
+    const std::uint64_t begin_ns = trace_.now_ns();
     // Rows are complete, so ragged rows can be moved together before anyone reads them.
     row_maker_->finish_ragged(*batch);
     batch->descriptor.replaced_rows = replaced_rows(*batch);
     join_table_.publish(batch->descriptor);
+    if (begin_ns != 0) {
+      trace_.add_published(*batch, *ring_->sample_ids(batch->descriptor.arena_row), begin_ns);
+    }
     account_->add_ahead(-batch->ahead_bytes);
-    count_published(*batch);
+    count_published(*core_, *batch);
   }
-}
-
-void Pass::count_published(const InFlightBatch& batch) {
-  StreamCounters& counters = *core_->counters;
-  counters.batches.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t rows = batch.descriptor.valid_rows - batch.others_rows;
-  const std::uint32_t fresh = batch.descriptor.fresh_rows - batch.others_fresh;
-  counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
-  counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
-  std::uint64_t never = 0;
-  counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core_->created_ns);
 }
 
 std::uint32_t Pass::replaced_rows(const InFlightBatch& batch) {
@@ -151,7 +158,8 @@ bool Pass::try_start_batch() {
   const std::shared_ptr<InFlightBatch> batch = planner_.take_front().batch;
   batch->descriptor.slot = slot->slot;
   batch->descriptor.arena_row = slot->arena_row;
-  ++next_sequence_;
+  batch->number = next_sequence_++;
+  batch->begin_ns = monotonic_ns();
   in_flight_.push(batch);
   // A repeat has no rows to make: it is done at once and waits for its turn.
   if (!batch->rows.empty()) {

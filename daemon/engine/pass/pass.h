@@ -15,6 +15,7 @@
 #include "engine/pass/in_flight_queue.h"
 #include "engine/pass/join_table.h"
 #include "engine/pass/pass_account.h"
+#include "engine/pass/pass_trace.h"
 #include "engine/pass/read_ahead_planner.h"
 #include "engine/pass/row_maker.h"
 #include "engine/runtime/agent.h"
@@ -84,6 +85,9 @@ class Pass : public Agent {
   std::uint64_t ahead_bytes() const { return account_->ahead_bytes(); }
   std::uint64_t ahead_target_bytes() const { return planner_.target_bytes(); }
   std::uint64_t slots_filling() const { return in_flight_.size(); }
+  // The batch that readers wait for, or null.
+  std::shared_ptr<const InFlightBatch> head() const { return in_flight_.head(); }
+  const PassTrace& trace() const { return trace_; }
   // Everything that there is room for is published. Slots being filled are work to be done.
   bool is_held_up() const;
 
@@ -95,8 +99,7 @@ class Pass : public Agent {
  private:
   Pass(std::shared_ptr<StreamCore> core, Options options,
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
-  void publish_done();                               // those at the front, in order
-  void count_published(const InFlightBatch& batch);  // in the stream's counters
+  void publish_done();  // those at the front, in order
   // Rows of the batch's slot that were replaced; a slot that is published again keeps its number.
   std::uint32_t replaced_rows(const InFlightBatch& batch);
   // Every reader has left this step behind unread (`break`, skip).
@@ -113,7 +116,8 @@ class Pass : public Agent {
   const std::shared_ptr<ring::Ring> ring_;
   const std::uint64_t mean_record_bytes_;
   const std::shared_ptr<PassAccount> account_;  // shared with the items
-  const std::shared_ptr<RowMaker> row_maker_;   // shared with the batches
+  const PassTrace trace_;
+  const std::shared_ptr<RowMaker> row_maker_;  // shared with the batches
   JoinTable join_table_;
 
   // Of the pass's thread:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/pass/row_timer.h"
 
 namespace echoline::engine {
 namespace {
@@ -23,32 +24,6 @@ class WorkerInside {
 
  private:
   std::atomic<std::uint32_t>& count_;
-};
-
-// Times a row in full if its turn has come; a row that is not made does not count.
-class RowTimer {
- public:
-  explicit RowTimer(batch::StepSampler& sampler)
-      : sampler_(sampler), timed_(sampler.begins_timed()) {
-    static const std::string kOther = "other";
-    if (timed_) sampler_.times.begin(kOther);
-  }
-  ~RowTimer() {
-    if (timed_) sampler_.times.end();
-  }
-  RowTimer(const RowTimer&) = delete;
-  RowTimer& operator=(const RowTimer&) = delete;
-
-  void count(std::uint64_t spent_ns, StepAccount& account) {
-    sampler_.note(spent_ns);
-    if (!std::exchange(timed_, false)) return;
-    sampler_.times.end();
-    account.add(sampler_.times, sampler_.take_rows());
-  }
-
- private:
-  batch::StepSampler& sampler_;
-  bool timed_;
 };
 
 // Points `fields` at the memory of a row's fields in the ring.
@@ -72,10 +47,11 @@ bool has_ragged(const ring::RingSpec& spec) {
 }  // namespace
 
 RowMaker::RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
-                   std::shared_ptr<PassAccount> account)
+                   std::shared_ptr<PassAccount> account, std::uint32_t number)
     : core_(std::move(core)),
       ring_(std::move(ring)),
       account_(std::move(account)),
+      number_(number),
       places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)),
       substitutes_(core_, account_) {}
 
@@ -97,7 +73,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
   const std::uint64_t begin_ns = monotonic_ns();
-  RowTimer timer(scratch.sampler);
+  RowTimer timer(scratch.sampler, *core_->recorder, worker);
   MutexLock lock(item.mutex);
   // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kBytesMissing;
@@ -106,6 +82,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
+  timer.note_row(number_, batch.number, row, sample, planned.use);
   // Users' code can take seconds, and nobody wants the row of a pass that ends.
   scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};

@@ -19,8 +19,9 @@ namespace echoline::engine {
 // pass.
 class RowMaker {
  public:
+  // `number`: of the pass, in traces.
   RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
-           std::shared_ptr<PassAccount> account);
+           std::shared_ptr<PassAccount> account, std::uint32_t number);
 
   enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
   // Prepares row `index` of batch.rows at its place in the ring.
@@ -36,6 +37,7 @@ class RowMaker {
   void stop();
 
   WorkerPool& pool() { return *core_->pool; }
+  trace::Recorder& recorder() { return *core_->recorder; }
   void wake_pass() { ring_->interrupt(); }
 
  private:
@@ -51,6 +53,7 @@ class RowMaker {
   const std::shared_ptr<StreamCore> core_;
   const std::shared_ptr<ring::Ring> ring_;
   const std::shared_ptr<PassAccount> account_;
+  const std::uint32_t number_;
   const bool places_in_turn_;
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row

@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "base/clock.h"
+#include "trace/recorder.h"
+
 namespace echoline::engine {
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
@@ -59,6 +62,7 @@ void WorkerPool::work(std::size_t worker) {
   name_thread("worker");
   MutexLock lock(mutex_);
   while (true) {
+    trace::idle_since_ns() = trace::Recorder::any_on() && tasks_.empty() ? monotonic_ns() : 0;
     while (!stopping_ && tasks_.empty()) changed_.wait(lock);
     if (stopping_) return;
     std::shared_ptr<Task> task = take_oldest();

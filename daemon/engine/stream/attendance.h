@@ -26,6 +26,7 @@ class Attendance {
   PendingRanks& pending_ranks() { return pending_ranks_; }
   const PendingRanks& pending_ranks() const { return pending_ranks_; }
   const StreamMeter& meter() const { return meter_; }
+  StreamMeter& meter() { return meter_; }
 
   // A trainer has joined this pass: it is attached from now on.
   void add(Consumer consumer, const JoinedPass& joined, bool reattaches,

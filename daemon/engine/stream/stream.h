@@ -92,6 +92,7 @@ class Stream {
   const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
   StreamStats stats(std::uint64_t now_ns) const;
+  StreamMeter& meter() { return attendance_.meter(); }
   std::map<std::string, std::string> states() const;
   // Attached, or expected back from an earlier daemon.
   std::vector<Trainer> trainers() const;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/open/open_cache.h"
+#include "engine/stats/stall_text.h"
 
 namespace echoline::engine {
 namespace {
@@ -36,6 +37,7 @@ void StreamMeter::begin(Consumer& consumer, bool reattaches) {
 void StreamMeter::end(Consumer& consumer, std::uint64_t now_ns) {
   // The last waits are charged before the cursor page is gone.
   const TrainerCounters counters = consumer.counters(charge(consumer, now_ns));
+  consumer.wait_spans.end(*core_.recorder);
   for (Consumer& other : consumers_.all()) {
     if (&other == &consumer || other.job != consumer.job || other.rank != consumer.rank) continue;
     // The next attachment came before this one ended.
@@ -52,10 +54,13 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
+  const char* place_name = nullptr;
   if (cause == WaitCause::kFetch) {
-    const FetchPlace place = place_of(core_.fetcher->counters().present);
-    fetch_waited_ns_[static_cast<std::size_t>(place)] += charged.since_look_ns;
+    const auto place = static_cast<std::size_t>(place_of(core_.fetcher->counters().present));
+    fetch_waited_ns_[place] += charged.since_look_ns;
+    place_name = kFetchPlaceNames[place];
   }
+  trace_wait(consumer, {view, charged.since_look_ns, cause, place_name, now_ns});
   // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
   attached_ns_ += charged.away_ns;
   // More read-ahead helps only against waits for bytes.
@@ -68,6 +73,21 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
     consumer.released_since_ns = now_ns;
   }
   return view;
+}
+
+void StreamMeter::trace_wait(Consumer& consumer, const WaitSpans::Look& look) {
+  trace::Recorder& recorder = *core_.recorder;
+  if (!recorder.on()) return consumer.wait_spans.forget();
+  const auto track = static_cast<std::uint32_t>(consumer.connection);
+  recorder.name_trainer(track, trainer_text(consumer.job.name, consumer.rank, consumer.peer.pid));
+  consumer.wait_spans.see(recorder, track, look);
+}
+
+void StreamMeter::trace_unfinished(std::uint64_t now_ns) {
+  for (Consumer& consumer : consumers_.all()) {
+    charge(consumer, now_ns);
+    consumer.wait_spans.end(*core_.recorder);
+  }
 }
 
 std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {

@@ -38,11 +38,15 @@ class StreamMeter {
 
   // Fills in waits, stages, rates, slots and trainers.
   void report(StreamStats& stats, std::uint64_t now_ns) const;
+  // Adds waits that have not ended to the trace.
+  void trace_unfinished(std::uint64_t now_ns);
   const RatioMeter& ratio() const { return stages_.ratio(); }
 
  private:
   // Charges what the trainer waited since it was last looked at; returns its cursor page.
   ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
+  // Adds what was charged to the trace, if there is one.
+  void trace_wait(Consumer& consumer, const WaitSpans::Look& look);
   // Counters since the stream's creation.
   RecentStats totals(std::uint64_t now_ns) const;
   // Fills in rings, slots and read-ahead.

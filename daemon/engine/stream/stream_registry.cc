@@ -86,6 +86,14 @@ std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwi
   return starts;
 }
 
+bool all_are_drained(SharedStreams& shared) {
+  const MutexLock lock(shared.mutex);
+  for (const auto& [name, stream] : shared.table.streams()) {
+    if (!stream->is_drained()) return false;
+  }
+  return true;
+}
+
 OpenOptions open_options(const v1::Daemon& daemon) {
   return {.state_dir = daemon.state_dir(),
           .seek_index = daemon.seek_index(),
@@ -313,14 +321,7 @@ void StreamRegistry::drain(std::chrono::milliseconds patience) {
     for (const auto& [name, stream] : shared_.table.streams()) ending.add(*stream);
   }
   driver_.end(ending);
-  const auto all_drained = [this] {
-    const MutexLock lock(shared_.mutex);
-    for (const auto& [name, stream] : shared_.table.streams()) {
-      if (!stream->is_drained()) return false;
-    }
-    return true;
-  };
-  while (!all_drained() && std::chrono::steady_clock::now() < until) {
+  while (!all_are_drained(shared_) && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(kDrainPoll);
   }
 }

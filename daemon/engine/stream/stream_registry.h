@@ -14,6 +14,7 @@
 #include "engine/stream/sample_service.h"
 #include "engine/stream/stream_driver.h"
 #include "engine/stream/stream_opener.h"
+#include "engine/stream/trace_session.h"
 
 namespace echoline::engine {
 
@@ -36,6 +37,9 @@ class StreamRegistry : public Engine {
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                              SampleAnswer answer) override {
     return samples_.prepare(question, std::move(answer));
+  }
+  Result<std::unique_ptr<Trace>> trace(const std::string& name) override {
+    return TraceSession::begin(shared_, name);
   }
   EngineStats stats() const override;
   std::uint64_t rounds() const override { return driver_.rounds(); }

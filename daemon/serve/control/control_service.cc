@@ -14,6 +14,7 @@
 #include "config/load.h"
 #include "serve/control/control_credentials.h"
 #include "serve/control/stream_status.h"
+#include "serve/control/trace_call.h"
 #include "serve/monitor/all_stats.h"
 #include "serve/process/progress_log.h"
 
@@ -64,7 +65,7 @@ grpc::StatusCode grpc_code(Code code) {
   return grpc::StatusCode::UNKNOWN;
 }
 
-// Logs the caller of each change, before the change is made.
+// Logs the caller of each change and each trace, before it is made.
 void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
   // The name comes from the caller, so it is cleaned for the log.
   log_info({"control", sanitize_name(stream)}, "{} calls {}", caller_name(context), method);
@@ -247,6 +248,17 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
   // kUnavailable lets a client connect again, to the next daemon.
   return watchers_.stopped() ? to_grpc(Status(Code::kUnavailable, "the daemon is going down"))
                              : to_grpc(Status(Code::kCancelled, "the watcher left"));
+}
+
+grpc::Status ControlService::WatchTrace(grpc::ServerContext* context,
+                                        const v1::WatchTraceRequest* request,
+                                        grpc::ServerWriter<v1::WatchTraceResponse>* writer) {
+  audit(*context, "WatchTrace", request->name());
+  const TraceCaller caller{
+      .name = caller_name(*context),
+      .has_left = [context] { return context->IsCancelled(); },
+      .send = [writer](const v1::WatchTraceResponse& part) { return writer->Write(part); }};
+  return to_grpc(send_trace(*daemon_.engine, watchers_, *request, caller));
 }
 
 grpc::Status ControlService::GetState(grpc::ServerContext* /*context*/,

@@ -27,6 +27,8 @@ class ControlService final : public v1::Control::Service {
                            v1::ListStreamsResponse* response) override;
   grpc::Status WatchStats(grpc::ServerContext* context, const v1::WatchStatsRequest* request,
                           grpc::ServerWriter<v1::WatchStatsResponse>* writer) override;
+  grpc::Status WatchTrace(grpc::ServerContext* context, const v1::WatchTraceRequest* request,
+                          grpc::ServerWriter<v1::WatchTraceResponse>* writer) override;
   grpc::Status GetState(grpc::ServerContext* context, const v1::GetStateRequest* request,
                         v1::GetStateResponse* response) override;
   grpc::Status GetKeys(grpc::ServerContext* context, const v1::GetKeysRequest* request,

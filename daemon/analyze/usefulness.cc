@@ -1,0 +1,84 @@
+#include "analyze/usefulness.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "analyze/remedies.h"
+
+namespace echoline::analyze {
+namespace {
+
+constexpr std::size_t kLinesMax = 100;
+
+Result<Usefulness> parse_line(const std::string& line, std::size_t number) {
+  Usefulness use;
+  char comma = 0;
+  std::string rest;
+  std::istringstream words(line);
+  const bool reads = static_cast<bool>(words >> use.factor >> comma >> use.fresh);
+  const bool allowed =
+      use.factor >= 1 && use.factor <= kFactorMax && use.fresh > 0 && use.fresh <= 100;
+  if (reads && comma == ',' && !(words >> rest) && allowed) return use;
+  return Status(Code::kInvalidArgument,
+                fmt::format("line {}: '{}': allowed is a factor from 1 to {:.0f}, a comma, and the "
+                            "fresh records to the target relative to those without echo: 4, 0.31",
+                            number, line.substr(0, 40), kFactorMax));
+}
+
+}  // namespace
+
+Result<std::vector<Usefulness>> parse_usefulness(const std::string& text) {
+  std::vector<Usefulness> table = {{}};
+  std::istringstream lines(text);
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    ECHOLINE_ASSIGN(const Usefulness use, parse_line(line, number));
+    // Without echo the share is 1 by definition.
+    if (use.factor != 1) table.push_back(use);
+    if (table.size() > kLinesMax) {
+      return Status(Code::kInvalidArgument, fmt::format("more than {} factors", kLinesMax));
+    }
+  }
+  return table;
+}
+
+std::vector<TargetTime> times_to_target(const Measures& measures,
+                                        const std::vector<Usefulness>& table) {
+  Setting setting = present_setting(measures);
+  if (setting.place == Place::kNone) setting.place = Place::kSample;
+  std::vector<TargetTime> times;
+  double seconds_without = 0;
+  for (const Usefulness& use : table) {
+    setting.factor = use.factor;
+    const double fresh_rows = predict(measures, setting).fresh;
+    if (!std::isfinite(fresh_rows) || fresh_rows <= 0) return {};
+    const double seconds = use.fresh / fresh_rows;
+    if (times.empty()) seconds_without = seconds;
+    times.push_back({use, fresh_rows, seconds / seconds_without});
+  }
+  return times;
+}
+
+std::string target_text(const std::vector<TargetTime>& times) {
+  if (times.empty()) return {};
+  std::string text = fmt::format("{:<8} {:>12} {:>10} {:>15}\n", "FACTOR", "FRESH NEEDED",
+                                 "FRESH/S", "TIME TO TARGET");
+  for (const TargetTime& one : times) {
+    text += fmt::format("{:<8.3g} {:>12.2f} {:>10.1f} {:>15.2f}\n", one.use.factor, one.use.fresh,
+                        one.fresh_rows, one.time);
+  }
+  const auto best =
+      std::min_element(times.begin(), times.end(),
+                       [](const TargetTime& a, const TargetTime& b) { return a.time < b.time; });
+  return text +
+         fmt::format(
+             "target   factor {:.3g} is the first there, in {:.2f} of the time without echo\n",
+             best->use.factor, best->time);
+}
+
+}  // namespace echoline::analyze

@@ -1,0 +1,109 @@
+// The curves of an analysis, and the times to a target.
+#include "analyze/curves.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/analysis.h"
+#include "analyze/usefulness.h"
+
+namespace echoline::analyze {
+namespace {
+
+// A store that delivers a quarter of what the trainers take.
+Measures behind_a_slow_store() {
+  return {.trainer_rows = 400,
+          .workers = 2,
+          .processors = 8,
+          .decode_seconds = 0.001,
+          .use_seconds = 0.001,
+          .copy_seconds = 0.0001,
+          .store_records = 100,
+          .records = 1000,
+          .record_bytes = 1'000'000};
+}
+
+TEST(Curves, GoThroughTodayAndWhatTheModelPredicts) {
+  const std::vector<Curve> curves = curves_of(behind_a_slow_store());
+  ASSERT_EQ(curves.size(), 4);
+  for (const Curve& curve : curves) {
+    ASSERT_GT(curve.points.size(), 3) << curve.key;
+    EXPECT_TRUE(std::is_sorted(curve.points.begin(), curve.points.end(),
+                               [](const auto& a, const auto& b) { return a.x < b.x; }));
+    const auto today = std::find_if(
+        curve.points.begin(), curve.points.end(),
+        [&](const CurvePoint& point) { return std::abs(point.x - curve.now.x) < 1e-9; });
+    ASSERT_NE(today, curve.points.end()) << curve.key;
+    EXPECT_NEAR(today->rows, curve.now.rows, 1e-6) << curve.key;
+    EXPECT_NEAR(curve.now.rows, 100, 1e-6) << curve.key;
+  }
+  EXPECT_NEAR(curves[0].most(), 100, 1e-6) << "more workers do not help";
+  EXPECT_NEAR(curves[1].most(), 400, 1e-6);
+  EXPECT_NEAR(curves[1].points[16].rows, 200, 1e-6) << "half of the records in a cache";
+}
+
+TEST(Curves, TheMostTellingOneIsTheFirstWithTheHighestGain) {
+  Measures measures = behind_a_slow_store();
+  EXPECT_EQ(most_telling(curves_of(measures))->key, "cache.share");
+  measures.trainer_rows = 50;
+  EXPECT_FALSE(most_telling(curves_of(measures)).has_value());
+  measures.trainer_rows = 400;
+  measures.store_records = 10'000;
+  measures.decode_seconds = 0.009;
+  EXPECT_EQ(most_telling(curves_of(measures))->key, "workers");
+}
+
+TEST(Curves, AreARowOfBlocksWithTodayUnderIt) {
+  const std::string text = curve_text(curves_of(behind_a_slow_store())[1]);
+  EXPECT_NE(text.find("cache.share from 0% to 100%: 100.0 to 400.0 rows/s; ^ is today, 0%"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n         ▃▃"), std::string::npos) << text;
+  EXPECT_NE(text.find("█\n         ^\n"), std::string::npos) << text;
+}
+
+TEST(Curves, OfAStreamThatNothingLimitsAreUnknown) {
+  const std::vector<Curve> curves = curves_of({});
+  for (const Curve& curve : curves) EXPECT_TRUE(curve.points.empty()) << curve.key;
+  EXPECT_FALSE(most_telling(curves).has_value());
+  const auto analysis = analyze("train", {}, {});
+  ASSERT_TRUE(analysis.ok());
+  EXPECT_NE(analysis_svg(*analysis).find("unknown"), std::string::npos);
+}
+
+TEST(Usefulness, MultipliesTheFreshRecordsByTheirTime) {
+  // The numbers of the language model with batches of 1,024 (docs/echoing.md).
+  const auto table = parse_usefulness("# factor, fresh\n2, 0.52\n\n4,0.31\n8 , 0.35\n");
+  ASSERT_TRUE(table.ok());
+  const std::vector<TargetTime> times = times_to_target(behind_a_slow_store(), *table);
+  ASSERT_EQ(times.size(), 4);
+  EXPECT_EQ(times[0].time, 1);
+  // Up to the factor 4, repeats are free; with 8 the fresh records come at half the rate.
+  EXPECT_NEAR(times[1].time, 0.52, 1e-6);
+  EXPECT_NEAR(times[2].time, 0.31, 1e-6);
+  EXPECT_NEAR(times[3].time, 0.70, 1e-6);
+  EXPECT_NE(target_text(times).find("factor 4 is the first there, in 0.31 of the time"),
+            std::string::npos);
+}
+
+TEST(Usefulness, WrongLinesAreErrorsThatNameThem) {
+  for (const char* wrong :
+       {"2", "2 0.5", "0.5, 1", "65, 1", "2, 0", "2, 101", "2, 0.5, 3", "two, 1"}) {
+    const auto table = parse_usefulness(std::string("4, 0.31\n") + wrong);
+    ASSERT_FALSE(table.ok()) << wrong;
+    EXPECT_TRUE(table.status().message().starts_with("line 2: ")) << table.status().message();
+  }
+  EXPECT_FALSE(parse_usefulness(std::string(1000, '\n') +
+                                [] {
+                                  std::string many;
+                                  for (int i = 0; i < 101; ++i) many += "2, 0.5\n";
+                                  return many;
+                                }())
+                   .ok());
+  EXPECT_TRUE(times_to_target({}, *parse_usefulness("2, 0.5")).empty());
+}
+
+}  // namespace
+}  // namespace echoline::analyze

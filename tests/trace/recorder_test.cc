@@ -1,0 +1,143 @@
+// The buffer of a trace: bounded, off by default, and filled by many threads while one takes.
+#include "trace/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "trace/lanes.h"
+
+namespace echoline::trace {
+namespace {
+
+Span row(std::uint32_t worker, std::uint64_t number) {
+  return {.kind = Kind::kRow,
+          .group = Group::kWorkers,
+          .track = worker,
+          .begin_ns = number,
+          .end_ns = number + 1,
+          .values = {0, 0, 0, number}};
+}
+
+TEST(Recorder, KeepsNothingWhileItIsOff) {
+  Recorder recorder;
+  recorder.add(row(0, 1));
+  recorder.name_trainer(1, "job default");
+  EXPECT_EQ(recorder.now_ns(), 0);
+  ASSERT_TRUE(recorder.start());
+  EXPECT_NE(recorder.now_ns(), 0);
+  const Recorder::Taken taken = recorder.take();
+  EXPECT_TRUE(taken.spans.empty());
+  EXPECT_TRUE(taken.trainers.empty());
+}
+
+TEST(Recorder, HasOneTraceAtATime) {
+  Recorder recorder, other;
+  EXPECT_FALSE(Recorder::any_on());
+  ASSERT_TRUE(recorder.start());
+  EXPECT_FALSE(recorder.start());
+  EXPECT_TRUE(other.start());
+  other.stop();
+  EXPECT_TRUE(Recorder::any_on());
+  recorder.stop();
+  recorder.stop();
+  EXPECT_FALSE(Recorder::any_on());
+  EXPECT_TRUE(recorder.start());
+}
+
+TEST(Recorder, DropsAndCountsWhatIsNotTakenInTime) {
+  Recorder recorder;
+  ASSERT_TRUE(recorder.start());
+  constexpr std::size_t kMore = 10;
+  for (std::size_t i = 0; i < Recorder::kSpansMax + kMore; ++i) recorder.add(row(0, i));
+  Recorder::Taken taken = recorder.take();
+  EXPECT_EQ(taken.spans.size(), Recorder::kSpansMax);
+  EXPECT_EQ(taken.dropped, kMore);
+  // The oldest are kept: the spans of one track stay without gaps until the first that is lost.
+  EXPECT_EQ(taken.spans.back().values[3], Recorder::kSpansMax - 1);
+  recorder.add(row(0, 7));
+  taken = recorder.take();
+  EXPECT_EQ(taken.spans.size(), 1);
+  EXPECT_EQ(taken.dropped, 0);
+}
+
+TEST(Recorder, LosesNoSpanBetweenThreadsThatAddAndOneThatTakes) {
+  constexpr std::uint32_t kThreads = 4;
+  constexpr std::uint64_t kSpans = 5000;
+  Recorder recorder;
+  ASSERT_TRUE(recorder.start());
+  std::atomic<std::uint32_t> running{kThreads};
+  std::vector<std::thread> workers;
+  for (std::uint32_t worker = 0; worker < kThreads; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (std::uint64_t i = 0; i < kSpans; i += 2) {
+        recorder.add(std::vector<Span>{row(worker, i), row(worker, i + 1)});
+        recorder.name_trainer(worker, "trainer");
+      }
+      running.fetch_sub(1);
+    });
+  }
+  std::vector<std::uint64_t> next(kThreads, 0);
+  std::uint64_t dropped = 0, disorder = 0;
+  const auto take = [&] {
+    const Recorder::Taken taken = recorder.take();
+    dropped += taken.dropped;
+    for (const Span& span : taken.spans) disorder += span.values[3] != next[span.track]++;
+  };
+  while (running.load() != 0) take();
+  for (std::thread& worker : workers) worker.join();
+  take();
+  if (dropped == 0) {
+    EXPECT_EQ(next, std::vector<std::uint64_t>(kThreads, kSpans));
+    EXPECT_EQ(disorder, 0);
+  }
+  std::uint64_t taken = 0;
+  for (const std::uint64_t spans : next) taken += spans;
+  EXPECT_EQ(taken + dropped, kThreads * kSpans);
+}
+
+TEST(Recorder, CanEndWhileThreadsAdd) {
+  Recorder recorder;
+  std::atomic<bool> ends{false};
+  std::thread worker([&] {
+    while (!ends.load()) {
+      if (recorder.on()) recorder.add(row(0, 1));
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(recorder.start());
+    recorder.take();
+    recorder.stop();
+  }
+  ends.store(true);
+  worker.join();
+  ASSERT_TRUE(recorder.start());
+  // Nothing of an earlier trace is left.
+  EXPECT_TRUE(recorder.take().spans.empty());
+}
+
+TEST(Lanes, PutSpansThatOverlapOnDifferentTracks) {
+  Lanes lanes;
+  EXPECT_EQ(lanes.place(10, 20), 0);
+  EXPECT_EQ(lanes.place(15, 25), 1);
+  EXPECT_EQ(lanes.place(5, 30), 2);
+  // Each lane is free again when its last span has ended.
+  EXPECT_EQ(lanes.place(20, 40), 0);
+  EXPECT_EQ(lanes.place(30, 45), 1);
+  EXPECT_EQ(lanes.place(30, 50), 2);
+  EXPECT_EQ(lanes.place(39, 60), 3);
+}
+
+TEST(Spans, HaveANameForEachValue) {
+  for (std::size_t kind = 0; kind <= static_cast<std::size_t>(Kind::kRead); ++kind) {
+    EXPECT_STRNE(form_of(static_cast<Kind>(kind)).name, "") << kind;
+  }
+  EXPECT_STREQ(form_of(Kind::kRead).name, "read");
+  EXPECT_STREQ(form_of(Kind::kBatch).name, "batch");
+  EXPECT_STREQ(form_of(Kind::kRow).values[3], "record");
+}
+
+}  // namespace
+}  // namespace echoline::trace
