@@ -90,7 +90,13 @@ TEST_P(Hosts, AJobAtAnotherPlaceReadsOnWhileANamedJobIsMissing) {
   std::string named = steps(GetParam());
   named.replace(named.find("slots: 4"), 8, "slots: 4, jobs: [missing]");
   ASSERT_TRUE(rig.create("train", named, "lanes: 4").ok());
-  Loader ahead = rig.attach("train", {.job = "ahead", .join = Join::kNextEpoch});
+  Loader begun = rig.attach("train", {.job = "ahead"});
+  read_batches(begun, 1);
+  std::string state = begun.state();
+  const std::string row = "\"row\":8,";
+  ASSERT_NE(state.find(row), std::string::npos) << state;
+  state.replace(state.find(row), row.size(), "\"row\":800,");
+  Loader ahead = rig.attach("train", {.job = "ahead", .state = state});
   Batch batch;
   for (std::uint32_t step = 0; step < 20; ++step) {
     ASSERT_EQ(ahead.next_within(std::chrono::seconds(20), batch), ECHOLINE_OK) << "step " << step;
