@@ -28,6 +28,35 @@ Parquet = TypedDict("Parquet", {
     "columns": Sequence[Text],
 }, total=False)
 
+Pack = TypedDict("Pack", {
+    "length": int,
+    "method": Literal["cut", "best_fit"],
+    "padding": int,
+}, total=False)
+
+PythonField = TypedDict("PythonField", {
+    "as": Literal["rgb", "gray", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16",
+        "float32", "float64"],
+    "shape": Sequence[int],
+    "max_length": int,
+}, total=False)
+
+Python = TypedDict("Python", {
+    "file": Text,
+    "function": Text,
+    "fields": Sequence[Text],
+    "names": Sequence[Text],
+    "out": Mapping[str, PythonField],
+    "workers": CountOrAuto,
+    "timeout": Time,
+    "memory": Size,
+    "sample_bytes": Size,
+    "interpreter": Text,
+    "environment": Sequence[Text],
+    "version": Text,
+    "user": Text,
+}, total=False)
+
 CacheDisk = TypedDict("CacheDisk", {
     "path": Text,
     "size": Size,
@@ -52,29 +81,24 @@ DecodeField = TypedDict("DecodeField", {
     "max_objects": int,
 }, total=False)
 
-PythonField = TypedDict("PythonField", {
-    "as": Literal["rgb", "gray", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16",
-        "float32", "float64"],
-    "shape": Sequence[int],
-    "max_length": int,
-}, total=False)
 
-
-def read(url: Union[Text, Sequence[Text]], *, format: Optional[Literal["auto", "webdataset", "tfrecord", "mds",
-         "parquet", "jsonl", "lines", "folder", "files", "idx", "tokens"]] = None, throttle: Optional[Throttle] = None,
-         endpoint: Optional[Text] = None, region: Optional[Text] = None, addressing: Optional[Literal["auto", "path",
-         "virtual"]] = None, credentials: Optional[Literal["auto", "anonymous", "environment", "file", "web_identity",
-         "container", "instance"]] = None, concurrency: Optional[int] = None, read_ahead: Optional[Size] = None,
-         timeout: Optional[Time] = None, on_error: Optional[Literal["wait", "fail"]] = None,
-         tokens: Optional[Tokens] = None, classes: Optional[Text] = None, credentials_file: Optional[Text] = None,
-         profile: Optional[Text] = None, ca_file: Optional[Text] = None, stall: Optional[Time] = None,
-         checksums: Optional[Literal["all", "fast", "none"]] = None, hedge: Optional[Literal["auto", "off"]] = None,
-         split: Optional[Split] = None, limit: Optional[int] = None, unpack: Optional[Size] = None,
-         parquet: Optional[Parquet] = None) -> Step:
+def read(*, url: Optional[Union[Text, Sequence[Text]]] = None, format: Optional[Literal["auto", "webdataset",
+         "tfrecord", "mds", "parquet", "jsonl", "lines", "folder", "files", "idx", "tokens", "megatron"]] = None,
+         throttle: Optional[Throttle] = None, endpoint: Optional[Text] = None, region: Optional[Text] = None,
+         addressing: Optional[Literal["auto", "path", "virtual"]] = None, credentials: Optional[Literal["auto",
+         "anonymous", "environment", "file", "web_identity", "container", "instance"]] = None,
+         concurrency: Optional[int] = None, read_ahead: Optional[Size] = None, timeout: Optional[Time] = None,
+         on_error: Optional[Literal["wait", "fail"]] = None, tokens: Optional[Tokens] = None,
+         classes: Optional[Text] = None, credentials_file: Optional[Text] = None, profile: Optional[Text] = None,
+         ca_file: Optional[Text] = None, stall: Optional[Time] = None, checksums: Optional[Literal["all", "fast",
+         "none"]] = None, hedge: Optional[Literal["auto", "off"]] = None, split: Optional[Split] = None,
+         limit: Optional[int] = None, unpack: Optional[Size] = None, parquet: Optional[Parquet] = None,
+         pack: Optional[Pack] = None, python: Optional[Python] = None) -> Step:
     """Where the records are stored, and in which format.
 
     url: Addresses of the data: a path, file:, s3://bucket/key, gs://bucket/key or http(s)://host/path. Brace lists
-        {a,b}, {000..004} and (not for http) * are expanded. Give several addresses as a list.
+        {a,b}, {000..004} and (not for http) * are expanded. Give several addresses as a list. Required, unless there is
+        `python`.
     format: Format of the data (docs/formats.md); auto: detected from the first bytes. Default: auto.
     throttle: Simulates a slower store, for demonstrations, tests and experiments.
     endpoint: s3: address of an S3-compatible server, http(s)://host:port; else AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL,
@@ -112,6 +136,9 @@ def read(url: Union[Text, Sequence[Text]], *, format: Optional[Literal["auto", "
     unpack: Largest disk space below state_dir for unpacked copies of compressed shards, and of the row groups of
         Parquet files. Each is unpacked as a whole. Allowed: 1MiB or more. Default: 16GiB.
     parquet: Format parquet only: what is read of the files.
+    pack: Format megatron only: rows of one length, filled with documents, instead of a record for each document.
+    python: Instead of `url` and the step `decode`: a data set of yours, written in Python, which gives the sample of a
+        number (docs/python_step.md#your-own-data-set). Only `split` and `limit` can be set together with it.
     """
     return step("read", locals())
 
@@ -174,8 +201,9 @@ def decode(**fields: DecodeField) -> Step:
 
 def prepare(servers: Union[Text, Sequence[Text]], certificate: Text, key: Text, server_ca: Text, *,
             fallback: Optional[Literal["local", "wait"]] = None, concurrency: Optional[int] = None) -> Step:
-    """The steps before it run on preparation servers, those after it on this host (docs/preparation_servers.md). On a
-    preparation server (daemon.serve) the settings below are not used.
+    """The steps before it run on preparation servers, those after it on this host (docs/preparation_servers.md):
+    decode, and steps without draws such as resize. On a preparation server (daemon.serve) the settings below are not
+    used.
 
     servers: Addresses of the servers, host:port or dns:///host:port. Each address of a name is one server.
     fallback: When no server answers. local: this host reads and decodes itself; wait: trainers wait. Default: local.
@@ -217,23 +245,27 @@ def pad(field: Text, length: int, *, value: Optional[float] = None, longer: Opti
     return step("pad", locals())
 
 
-def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = None, out: Optional[Mapping[str,
-           PythonField]] = None, workers: Optional[CountOrAuto] = None, timeout: Optional[Time] = None,
-           memory: Optional[Size] = None, sample_bytes: Optional[Size] = None, interpreter: Optional[Text] = None,
+def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = None,
+           names: Optional[Sequence[Text]] = None, out: Optional[Mapping[str, PythonField]] = None,
+           workers: Optional[CountOrAuto] = None, timeout: Optional[Time] = None, memory: Optional[Size] = None,
+           sample_bytes: Optional[Size] = None, interpreter: Optional[Text] = None,
            environment: Optional[Sequence[Text]] = None, version: Optional[Text] = None,
            user: Optional[Text] = None) -> Step:
-    """Calls a function of yours, written in Python, in processes of its own (docs/python_step.md).
+    """Calls a function of yours, written in Python, in processes of its own; in `read`, a data set
+    (docs/python_step.md).
 
     file: File that defines the function. Its text when the stream is opened is part of the fingerprint.
     function: Name of the function: function(sample, rng) gets a dict of read-only arrays and a numpy Generator, and
-        returns a dict of the fields in `out`.
-    fields: Fields that the function gets. Default: all.
+        returns a dict of the fields in `out`. In `read`: function() returns the data set; the name of a class is one,
+        too.
+    fields: Fields that the function gets. Default: all. Not in `read`.
+    names: Only in `read`, for a data set whose samples are tuples: the names of their elements, in their order.
     out: Fields that the function returns, with their types. They replace fields of the same name, or are new. All
-        others stay as they are.
+        others stay as they are. In `read`: the fields that are used of each sample.
     workers: Worker processes. At most daemon.workers of them work at the same time. auto: one per processor, at most
         16. Allowed: 1 to 256, or auto. Default: auto.
     timeout: Longest time of one call. A worker that takes longer is killed and replaced, and the sample is tried once
-        more. Allowed: 1ms to 1h. Default: 10s.
+        more. A worker has at least two minutes to load the file. Allowed: 1ms to 1h. Default: 10s.
     memory: Largest private memory of a worker. Beyond it, Python raises MemoryError. Allowed: 64MiB or more. Default:
         4GiB.
     sample_bytes: Largest size of all arrays of one call together, and of all that it returns. Allowed: 4KiB to 4GiB.

@@ -143,6 +143,140 @@ def sanitize_boxes(field: Text, *, min_size: Optional[float] = None, min_area: O
     return step("sanitize_boxes", locals())
 
 
+def rand_augment(field: Text, *, operations: Optional[int] = None, magnitude: Optional[int] = None,
+                 bins: Optional[int] = None, interpolation: Optional[Literal["nearest", "bilinear"]] = None,
+                 fill: Optional[Union[int, Sequence[int]]] = None) -> Step:
+    """Same as torchvision's RandAugment. Operations are drawn from: nothing, shear and translation along either side,
+    rotation, brightness, colour, contrast, sharpness, posterize, solarize, autocontrast and equalize. Boxes of the
+    image move with it, as for the next two steps; each becomes the smallest box around its moved corners.
+
+    field: Field of the image.
+    operations: Number of operations, one after the other. Allowed: 1 to 16. Default: 2.
+    magnitude: Magnitude of all operations: 0 to bins - 1. Allowed: at most 999. Default: 9.
+    bins: Number of magnitudes. Allowed: 2 to 1000. Default: 31.
+    interpolation: Interpolation method of operations that move pixels. Default: nearest.
+    fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
+    """
+    return step("rand_augment", locals())
+
+
+def trivial_augment_wide(field: Text, *, bins: Optional[int] = None, interpolation: Optional[Literal["nearest",
+                         "bilinear"]] = None, fill: Optional[Union[int, Sequence[int]]] = None) -> Step:
+    """Same as torchvision's TrivialAugmentWide: one operation of those of `rand_augment`, with a drawn magnitude.
+
+    field: Field of the image.
+    bins: Number of magnitudes. Allowed: 2 to 1000. Default: 31.
+    interpolation: Interpolation method of operations that move pixels. Default: nearest.
+    fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
+    """
+    return step("trivial_augment_wide", locals())
+
+
+def auto_augment(field: Text, *, policy: Optional[Literal["imagenet", "cifar10", "svhn"]] = None,
+                 interpolation: Optional[Literal["nearest", "bilinear"]] = None, fill: Optional[Union[int,
+                 Sequence[int]]] = None) -> Step:
+    """Same as torchvision's AutoAugment: one of 25 pairs of operations that were found for a data set.
+
+    field: Field of the image.
+    policy: Data set that the pairs were found for. Default: imagenet.
+    interpolation: Interpolation method of operations that move pixels. Default: nearest.
+    fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
+    """
+    return step("auto_augment", locals())
+
+
+def random_erasing(field: Text, *, probability: Optional[Fraction] = None, scale: Optional[Sequence[float]] = None,
+                   ratio: Optional[Sequence[float]] = None, fill: Optional[Union[int, Sequence[int]]] = None) -> Step:
+    """Same as torchvision's RandomErasing, but for uint8 pixels: it comes before `normalize`. Boxes stay as they are.
+
+    field: Field of the image.
+    probability: Probability that a rectangle is erased. Allowed: 0 to 1. Default: 0.5.
+    scale: Smallest and largest share of the image area. Allowed: 0 to 1. Default: [0.02, 0.33].
+    ratio: Smallest and largest ratio of height to width. Allowed: above 0. Default: [0.3, 3.3].
+    fill: Value of the erased pixels: one, or one per channel. [124, 116, 104] becomes about 0 after `normalize` with
+        ImageNet's mean, as torchvision's default does. Allowed: at most 255. Default: 0.
+    """
+    return step("random_erasing", locals())
+
+
+def gaussian_blur(field: Text, size: int, *, sigma: Optional[Sequence[float]] = None,
+                  probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's GaussianBlur.
+
+    field: Field of the image.
+    size: Side of the kernel in pixels, an odd number. Allowed: 1 to 255.
+    sigma: Smallest and largest standard deviation in pixels. Allowed: above 0. Default: [0.1, 2.0].
+    probability: Probability that a sample is blurred. Allowed: 0 to 1. Default: 1.
+    """
+    return step("gaussian_blur", locals())
+
+
+def grayscale(field: Text, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomGrayscale: gray in all three channels.
+
+    field: Field of the image.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.1.
+    """
+    return step("grayscale", locals())
+
+
+def solarize(field: Text, *, threshold: Optional[float] = None, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomSolarize.
+
+    field: Field of the image.
+    threshold: Values that are not below this one are inverted. Allowed: 0 to 256. Default: 128.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("solarize", locals())
+
+
+def posterize(field: Text, bits: int, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomPosterize.
+
+    field: Field of the image.
+    bits: Number of the highest bits that are kept. Allowed: at most 8.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("posterize", locals())
+
+
+def invert(field: Text, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomInvert.
+
+    field: Field of the image.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("invert", locals())
+
+
+def equalize(field: Text, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomEqualize: gives each channel an even histogram.
+
+    field: Field of the image.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("equalize", locals())
+
+
+def autocontrast(field: Text, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomAutocontrast: stretches each channel to 0 to 255.
+
+    field: Field of the image.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("autocontrast", locals())
+
+
+def adjust_sharpness(field: Text, factor: float, *, probability: Optional[Fraction] = None) -> Step:
+    """Same as torchvision's RandomAdjustSharpness.
+
+    field: Field of the image.
+    factor: 0: a smooth image; 1: no change; 2: twice as sharp. Allowed: 0 to 1000.
+    probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
+    """
+    return step("adjust_sharpness", locals())
+
+
 def normalize(field: Text, mean: Sequence[float], std: Sequence[float], *, dtype: Optional[Literal["float32",
               "float16"]] = None, layout: Optional[Literal["hwc", "chw"]] = None) -> Step:
     """Computes (x / 255 - mean) / std per channel.
