@@ -111,8 +111,13 @@ class Module {
       if (required) parameters.push_back(field.name() + ": " + type);
       if (!required) others.push_back(field.name() + ": Optional[" + type + "] = None");
     }
-    if (!others.empty()) parameters.emplace_back("*");
-    parameters.insert(parameters.end(), others.begin(), others.end());
+    // By position: what is required or, if nothing is (`read` needs an address or `python`), the
+    // first setting.
+    const std::size_t by_name = parameters.empty() ? 1 : 0;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (i == by_name) parameters.emplace_back("*");
+      parameters.push_back(others[i]);
+    }
     add_function(name, parameters, document(name, message, meanings(message)), "locals()");
   }
 

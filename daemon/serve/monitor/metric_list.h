@@ -78,10 +78,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_fetch_queue_records", "stream",
      "Records requested from the caches and the store that have not arrived."},
     {"echoline_fetch_wait_seconds_total", "stream,place",
-     "Time that trainers waited for fetch, by place: store, cache, or pause (records are "
-     "requested, "
-     "and nothing was asked for them: the store pauses after an error, or a fleet is filled too "
-     "slowly)."},
+     "Time that trainers waited for fetch, by place: store, cache, servers (of `prepare`), or "
+     "pause (records are requested, and nothing was asked for them: the store pauses after an "
+     "error, or a fleet is filled too slowly)."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_image_decodes_total", "stream,format,decoder",

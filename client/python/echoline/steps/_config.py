@@ -82,7 +82,7 @@ DecodeField = TypedDict("DecodeField", {
 }, total=False)
 
 
-def read(*, url: Optional[Union[Text, Sequence[Text]]] = None, format: Optional[Literal["auto", "webdataset",
+def read(url: Optional[Union[Text, Sequence[Text]]] = None, *, format: Optional[Literal["auto", "webdataset",
          "tfrecord", "mds", "parquet", "jsonl", "lines", "folder", "files", "idx", "tokens", "megatron"]] = None,
          throttle: Optional[Throttle] = None, endpoint: Optional[Text] = None, region: Optional[Text] = None,
          addressing: Optional[Literal["auto", "path", "virtual"]] = None, credentials: Optional[Literal["auto",
@@ -143,7 +143,7 @@ def read(*, url: Optional[Union[Text, Sequence[Text]]] = None, format: Optional[
     return step("read", locals())
 
 
-def cache(*, memory: Optional[Size] = None, disk: Optional[CacheDisk] = None, fleet: Optional[Union[Text,
+def cache(memory: Optional[Size] = None, *, disk: Optional[CacheDisk] = None, fleet: Optional[Union[Text,
           Sequence[Text]]] = None) -> Step:
     """Keeps a fixed share of the records and never evicts: encoded records after `read`, decoded samples after
     `decode`.
@@ -289,7 +289,7 @@ def batch(size: int, *, last: Optional[Literal["drop", "partial", "pad"]] = None
     return step("batch", locals())
 
 
-def publish(*, slots: Optional[int] = None, jobs: Optional[Sequence[Text]] = None, sealed: Optional[bool] = None,
+def publish(slots: Optional[int] = None, *, jobs: Optional[Sequence[Text]] = None, sealed: Optional[bool] = None,
             access: Optional[Sequence[Text]] = None, when_slow: Optional[Literal["wait", "split", "detach"]] = None,
             lag: Optional[int] = None) -> Step:
     """Gives batches to the trainers through shared memory.
