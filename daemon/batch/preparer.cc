@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/step_times.h"
+#include "batch/kept_rows.h"
 #include "record/core/fields.h"
 
 namespace echoline::batch {
@@ -84,7 +85,8 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
   if (echo_point_ == plan::EchoPoint::kSample) {
     return run_chain(item.sample(), drawn_key(key), scratch, target);
   }
-  copy_rows(item, target);
+  enter_step(kReuseStep);
+  copy_row(item, target);
   return {};
 }
 
@@ -178,30 +180,8 @@ void Preparer::keep(echo::Item& item, decode::Sample& sample, const RowTarget& t
   if (echo_point_ == plan::EchoPoint::kSample) {
     item.keep_sample(sample);
   } else if (echo_point_ == plan::EchoPoint::kAugmented) {
-    std::vector<Buffer> rows(row_types_.size());
-    for (std::size_t field = 0; field < rows.size(); ++field) {
-      // Of a ragged row only what it has, not its room.
-      rows[field].resize(row_bytes(field, target));
-      std::copy_n(target.fields[field].data(), rows[field].size(), rows[field].data());
-    }
-    item.keep_rows(std::move(rows), {target.ragged_bytes.begin(), target.ragged_bytes.end()});
+    keep_row(item, row_types_, target);
   }
-}
-
-void Preparer::copy_rows(const echo::Item& item, const RowTarget& target) const {
-  enter_step(kReuseStep);
-  // For fixed fields nobody reads the length.
-  std::copy(item.row_lengths().begin(), item.row_lengths().end(), target.ragged_bytes.begin());
-  if (target.place) target.place();
-  for (std::size_t field = 0; field < row_types_.size(); ++field) {
-    const Buffer& row = item.rows()[field];
-    std::copy_n(row.data(), row.size(), target.fields[field].data());
-  }
-}
-
-std::size_t Preparer::row_bytes(std::size_t field, const RowTarget& target) const {
-  if (row_types_[field].ragged) return target.ragged_bytes[field];
-  return target.fields[field].size();
 }
 
 }  // namespace echoline::batch

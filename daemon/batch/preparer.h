@@ -2,7 +2,6 @@
 // it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "augment/chain.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "batch/row_target.h"
 #include "batch/sample_cache.h"
 #include "batch/step_sampler.h"
 #include "decode/decoder.h"
@@ -20,16 +20,6 @@
 #include "record/core/data_set.h"
 
 namespace echoline::batch {
-
-// The destination of one row: the bytes of its fields in a ring slot, and the lengths of ragged
-// fields in bytes.
-struct RowTarget {
-  std::span<const std::span<std::byte>> fields;
-  std::span<std::uint64_t> ragged_bytes;  // one per field; only written for ragged ones
-  // Called once for a row that is good, when `ragged_bytes` is known, before ragged fields are
-  // written: may point their `fields` elsewhere. Empty if not needed.
-  std::function<void()> place{};
-};
 
 // The buffers that one worker thread uses for one stream. They are reused from row to row, so that
 // nothing is allocated in the steady state.
@@ -126,10 +116,6 @@ class Preparer {
   // Stores in the item what later uses share: `sample`, whose buffers it takes, or the row.
   void keep(echo::Item& item, decode::Sample& sample, const RowTarget& target) const
       ECHOLINE_REQUIRES(item.mutex);
-  // Copies a finished row that the item has kept.
-  void copy_rows(const echo::Item& item, const RowTarget& target) const;
-  // The bytes of a field that this row has used.
-  std::size_t row_bytes(std::size_t field, const RowTarget& target) const;
 
   const record::DataSet& data_set_;
   const std::unique_ptr<decode::Decoder> decoder_;
