@@ -54,6 +54,9 @@ void write_length(decode::Tensor& tensor, std::uint64_t length) {
 std::byte* make_room(decode::Tensor& tensor, shm::DType dtype, const decode::Shape& shape) {
   tensor.dtype = dtype;
   tensor.shape = shape;
+  // It may have been a decoded part of a picture (Chain::run_prepared swaps samples).
+  tensor.part.reset();
+  tensor.reduction = {};
   tensor.borrowed.reset();
   tensor.bytes.resize(shape.elements() * shm::dtype_bytes(dtype));
   return tensor.bytes.data();

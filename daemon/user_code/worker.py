@@ -296,6 +296,8 @@ def main():
     os.close(PROGRAM)
     try:
         import numpy  # pylint: disable=import-outside-toplevel
+        if settings["data_set"]:  # all workers make the same one, also where the file itself draws
+            Generators(numpy, settings["step"]).set(0, 0, 0, 0, 0)
         calls = Calls(numpy, load(settings), settings)
     except BaseException as error:  # pylint: disable=broad-exception-caught
         daemon.send(failure(NOT_LOADED, 0, error))

@@ -299,6 +299,14 @@ TEST(Chain, StepsBeforePrepareMakeSamplesOfTheSameRows) {
   ASSERT_TRUE(server.run_prepared(prepared).ok());
   EXPECT_EQ(prepared.tensors[0].content().size(), 40 * 44 * 3);
   EXPECT_EQ(host.image(prepared, key), whole.image(sample, key));
+  // A worker's sample may still have the part of the picture before.
+  prepared = sample_of(50, 60);
+  prepared.tensors[0].part = decode::whole_picture({50, 60});
+  ASSERT_TRUE(server.run_prepared(prepared).ok());
+  prepared = sample_of(50, 60);
+  ASSERT_TRUE(server.run_prepared(prepared).ok());
+  ASSERT_TRUE(server.run_prepared(prepared).ok());
+  EXPECT_FALSE(prepared.tensors[0].part);
   // Without such steps samples stay as they were decoded.
   Runner plain({"decode {}", "prepare {}", kFlip});
   EXPECT_FALSE(plain.chain().has_prepared());

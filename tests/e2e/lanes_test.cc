@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "e2e/rig.h"
@@ -83,6 +84,24 @@ TEST_P(Hosts, AJobOfAllRowsAndARankOfHalfTheRowsBothGetTheirs) {
   const auto other = host(GetParam());
   Loader alone = other->attach("train");
   EXPECT_EQ(read_batches(whole, 40), read_batches(alone, 40));
+}
+
+TEST_P(Hosts, TheFirstRankIsServedBehindTheFilledSlotsBeforeTheOthersCome) {
+  const auto early = host(GetParam());
+  Loader begun = early->attach("train");
+  read_batches(begun, 4);  // as many as slots
+  const auto rig = host(GetParam());
+  const auto filled = [&] { return rig->engine().stats().streams.at(0).batches; };
+  for (int i = 0; i < 1000 && filled() < 4; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_EQ(filled(), 4U);
+  Loader first = rig->attach(
+      "train",
+      {.rank = 0, .world_size = kHosts, .local_world_size = kHosts, .state = begun.state()});
+  Batch batch;
+  // The other rank is awaited for 30 s.
+  EXPECT_EQ(first.next_within(std::chrono::seconds(15), batch), ECHOLINE_OK);
 }
 
 TEST_P(Hosts, AJobAtAnotherPlaceReadsOnWhileANamedJobIsMissing) {

@@ -18,6 +18,7 @@ constexpr char kSteps[] =
     "int64}}\n"
     "      - batch: {size: 8, last: drop}\n"
     "      - publish: {slots: 4}\n";
+constexpr std::uint64_t kLongestNs = 300'000'000'000;
 constexpr std::uint64_t kEpochBatches = 60 / 8;
 
 // What all parts of a trace say, by names.
@@ -50,10 +51,10 @@ struct Told {
 TEST(Trace, HasBatchesRowsStepsLookUpsAndReadsWhileATrainerReads) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", kSteps).ok());
-  auto trace = rig.engine().trace("train");
+  auto trace = rig.engine().trace("train", kLongestNs);
   ASSERT_TRUE(trace.ok()) << trace.status().message();
-  EXPECT_EQ(rig.engine().trace("train").status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(rig.engine().trace("other").status().code(), Code::kNotFound);
+  EXPECT_EQ(rig.engine().trace("train", kLongestNs).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(rig.engine().trace("other", kLongestNs).status().code(), Code::kNotFound);
   Told told;
   const auto add = [&told](const Result<engine::TracePart>& part) {
     ASSERT_TRUE(part.ok()) << part.status().message();
@@ -86,7 +87,7 @@ TEST(Trace, EndsWithItsStreamAndLeavesRoomForTheNext) {
   Rig rig;
   ASSERT_TRUE(rig.create("train", kSteps).ok());
   {
-    auto trace = rig.engine().trace("train");
+    auto trace = rig.engine().trace("train", kLongestNs);
     ASSERT_TRUE(trace.ok());
     EXPECT_TRUE((*trace)->take().ok());
     ASSERT_TRUE(rig.engine().delete_stream("train").ok());
@@ -95,7 +96,7 @@ TEST(Trace, EndsWithItsStreamAndLeavesRoomForTheNext) {
   }
   ASSERT_TRUE(rig.create("train", kSteps).ok());
   for (int i = 0; i < 2; ++i) {
-    auto again = rig.engine().trace("train");
+    auto again = rig.engine().trace("train", kLongestNs);
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_TRUE((*again)->finish().ok());
   }

@@ -90,9 +90,11 @@ class SameRows(PreparationCase):
         self.assertLess(received, 0.6 * plain.total("echoline_prepare_bytes_total"))
 
     def test_steps_before_prepare_run_on_the_servers_and_in_the_fallback(self):
-        before = ("resize: {field: image, size: [40, 44]}",)
-        for more in ((), ECHO):
-            with self.subTest(more=more):
+        # A crop decodes parts of pictures, each time another one.
+        for before, more in ((("resize: {field: image, size: [40, 44]}",), ECHO),
+                             (("center_crop: {field: image, size: [40, 44]}",), ()),
+                             (("resize: {field: image, size: 60}", "center_crop: {field: image, size: [40, 44]}"), ECHO)):
+            with self.subTest(before=before, more=more):
                 server = self.server(streams=self.cluster.stream(self.cluster.prepare([1]), before=before, more=more))
                 host = self.host([server], "local", before=before, more=more).start()
                 expected = self.expected(before=before, more=more)

@@ -37,7 +37,8 @@ class MemoryTrace final : public engine::Trace {
 
 }  // namespace
 
-Result<std::unique_ptr<engine::Trace>> MemoryEngine::trace(const std::string& name) {
+Result<std::unique_ptr<engine::Trace>> MemoryEngine::trace(const std::string& name,
+                                                           std::uint64_t /*longest_ns*/) {
   const std::lock_guard lock(mutex_);
   if (!streams_.contains(name)) return no_stream(name);
   return std::unique_ptr<engine::Trace>(std::make_unique<MemoryTrace>());

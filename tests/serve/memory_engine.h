@@ -38,7 +38,8 @@ class MemoryEngine final : public engine::Engine {
   Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
                                                      engine::SampleAnswer answer) override;
   // Each part has one span of 1,000 ns, and the next number as `batch`.
-  Result<std::unique_ptr<engine::Trace>> trace(const std::string& name) override;
+  Result<std::unique_ptr<engine::Trace>> trace(const std::string& name,
+                                               std::uint64_t longest_ns) override;
   engine::EngineStats stats() const override;
   std::uint64_t rounds() const override { return 0; }
   Result<v1::Stream> definition(const std::string& name) const override;

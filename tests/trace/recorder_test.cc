@@ -21,14 +21,17 @@ Span row(std::uint32_t worker, std::uint64_t number) {
           .values = {0, 0, 0, number}};
 }
 
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
 TEST(Recorder, KeepsNothingWhileItIsOff) {
   Recorder recorder;
   recorder.add(row(0, 1));
   recorder.name_trainer(1, "job default");
   EXPECT_EQ(recorder.now_ns(), 0);
-  ASSERT_TRUE(recorder.start());
+  const std::uint64_t trace = recorder.start(kNever);
+  ASSERT_NE(trace, 0);
   EXPECT_NE(recorder.now_ns(), 0);
-  const Recorder::Taken taken = recorder.take();
+  const Recorder::Taken taken = recorder.take(trace);
   EXPECT_TRUE(taken.spans.empty());
   EXPECT_TRUE(taken.trainers.empty());
 }
@@ -36,29 +39,49 @@ TEST(Recorder, KeepsNothingWhileItIsOff) {
 TEST(Recorder, HasOneTraceAtATime) {
   Recorder recorder, other;
   EXPECT_FALSE(Recorder::any_on());
-  ASSERT_TRUE(recorder.start());
-  EXPECT_FALSE(recorder.start());
-  EXPECT_TRUE(other.start());
-  other.stop();
+  const std::uint64_t first = recorder.start(kNever);
+  ASSERT_NE(first, 0);
+  EXPECT_EQ(recorder.start(kNever), 0);
+  const std::uint64_t others = other.start(kNever);
+  EXPECT_NE(others, 0);
+  other.stop(others);
   EXPECT_TRUE(Recorder::any_on());
-  recorder.stop();
-  recorder.stop();
+  recorder.stop(first);
+  recorder.stop(first);
   EXPECT_FALSE(Recorder::any_on());
-  EXPECT_TRUE(recorder.start());
+  EXPECT_NE(recorder.start(kNever), 0);
+}
+
+TEST(Recorder, EndsATraceInTimeAndItsLateCallerDoesNotTouchTheNext) {
+  Recorder recorder;
+  const std::uint64_t late = recorder.start(monotonic_ns());
+  ASSERT_NE(late, 0);
+  recorder.add(row(0, 1));
+  EXPECT_FALSE(recorder.on()) << "its time is over";
+  // Also where nothing was added.
+  ASSERT_NE(recorder.start(monotonic_ns()), 0);
+  const std::uint64_t next = recorder.start(kNever);
+  ASSERT_NE(next, 0);
+  recorder.add(row(0, 2));
+  EXPECT_TRUE(recorder.take(late).spans.empty());
+  recorder.stop(late);
+  EXPECT_TRUE(recorder.on());
+  EXPECT_EQ(recorder.take(next).spans.size(), 1);
 }
 
 TEST(Recorder, DropsAndCountsWhatIsNotTakenInTime) {
   Recorder recorder;
-  ASSERT_TRUE(recorder.start());
+  const std::uint64_t trace = recorder.start(kNever);
+  ASSERT_NE(trace, 0);
   constexpr std::size_t kMore = 10;
   for (std::size_t i = 0; i < Recorder::kSpansMax + kMore; ++i) recorder.add(row(0, i));
-  Recorder::Taken taken = recorder.take();
+  Recorder::Taken taken = recorder.take(trace);
   EXPECT_EQ(taken.spans.size(), Recorder::kSpansMax);
   EXPECT_EQ(taken.dropped, kMore);
   // The oldest are kept: the spans of one track stay without gaps until the first that is lost.
   EXPECT_EQ(taken.spans.back().values[3], Recorder::kSpansMax - 1);
   recorder.add(row(0, 7));
-  taken = recorder.take();
+  taken = recorder.take(trace);
   EXPECT_EQ(taken.spans.size(), 1);
   EXPECT_EQ(taken.dropped, 0);
 }
@@ -67,7 +90,8 @@ TEST(Recorder, LosesNoSpanBetweenThreadsThatAddAndOneThatTakes) {
   constexpr std::uint32_t kThreads = 4;
   constexpr std::uint64_t kSpans = 5000;
   Recorder recorder;
-  ASSERT_TRUE(recorder.start());
+  const std::uint64_t trace = recorder.start(kNever);
+  ASSERT_NE(trace, 0);
   std::atomic<std::uint32_t> running{kThreads};
   std::vector<std::thread> workers;
   for (std::uint32_t worker = 0; worker < kThreads; ++worker) {
@@ -82,7 +106,7 @@ TEST(Recorder, LosesNoSpanBetweenThreadsThatAddAndOneThatTakes) {
   std::vector<std::uint64_t> next(kThreads, 0);
   std::uint64_t dropped = 0, disorder = 0;
   const auto take = [&] {
-    const Recorder::Taken taken = recorder.take();
+    const Recorder::Taken taken = recorder.take(trace);
     dropped += taken.dropped;
     for (const Span& span : taken.spans) disorder += span.values[3] != next[span.track]++;
   };
@@ -107,15 +131,17 @@ TEST(Recorder, CanEndWhileThreadsAdd) {
     }
   });
   for (int i = 0; i < 200; ++i) {
-    EXPECT_TRUE(recorder.start());
-    recorder.take();
-    recorder.stop();
+    const std::uint64_t trace = recorder.start(kNever);
+    EXPECT_NE(trace, 0);
+    recorder.take(trace);
+    recorder.stop(trace);
   }
   ends.store(true);
   worker.join();
-  ASSERT_TRUE(recorder.start());
+  const std::uint64_t trace = recorder.start(kNever);
+  ASSERT_NE(trace, 0);
   // Nothing of an earlier trace is left.
-  EXPECT_TRUE(recorder.take().spans.empty());
+  EXPECT_TRUE(recorder.take(trace).spans.empty());
 }
 
 TEST(Lanes, PutSpansThatOverlapOnDifferentTracks) {

@@ -61,8 +61,10 @@ class Engine : public AttachHandler {
   virtual Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                                      SampleAnswer answer) = 0;
 
-  // Records what a stream does until the trace ends. kFailedPrecondition: it is traced already.
-  virtual Result<std::unique_ptr<Trace>> trace(const std::string& name) = 0;
+  // Records what a stream does until the trace ends, for `longest_ns` at most. kFailedPrecondition:
+  // it is traced already.
+  virtual Result<std::unique_ptr<Trace>> trace(const std::string& name,
+                                               std::uint64_t longest_ns) = 0;
 
   virtual EngineStats stats() const = 0;
   // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no

@@ -32,6 +32,13 @@ void count_published(const StreamCore& core, const InFlightBatch& batch) {
   counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core.created_ns);
 }
 
+// Of the batch's first row, for traces.
+std::uint64_t first_record(ring::Ring& ring, const InFlightBatch& batch) {
+  // Nobody has written a first row that another host prepares. A batch without rows repeats a slot.
+  if (!batch.rows.empty() && batch.rows.front().row != 0) return trace::kUnknown;
+  return *ring.sample_ids(batch.descriptor.arena_row);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Pass>> Pass::create(std::shared_ptr<StreamCore> core, Options options,
@@ -89,7 +96,9 @@ bool Pass::do_work() {
   // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
   // first batch of a trainer that wants another position.
   const bool only_slots = ring_->published() == 0 || !join_table_.may_read_ahead();
-  const std::size_t in_slots = std::min<std::size_t>(next_sequence_, core_->slots);
+  // What readers have released is room again. Without readers nothing is.
+  const std::uint64_t released = ring_->next_wanted().has_value() ? released_seen_ : 0;
+  const std::size_t in_slots = std::min<std::size_t>(next_sequence_ - released, core_->slots);
   const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);
   return try_start_batch() || more;
 }
@@ -109,9 +118,7 @@ void Pass::publish_done() {
     row_maker_->finish_ragged(*batch);
     batch->descriptor.replaced_rows = replaced_rows(*batch);
     join_table_.publish(batch->descriptor);
-    if (begin_ns != 0) {
-      trace_.add_published(*batch, *ring_->sample_ids(batch->descriptor.arena_row), begin_ns);
-    }
+    if (begin_ns != 0) trace_.add_published(*batch, first_record(*ring_, *batch), begin_ns);
     account_->add_ahead(-batch->ahead_bytes);
     count_published(*core_, *batch);
   }

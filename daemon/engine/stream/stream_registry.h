@@ -38,8 +38,8 @@ class StreamRegistry : public Engine {
                                              SampleAnswer answer) override {
     return samples_.prepare(question, std::move(answer));
   }
-  Result<std::unique_ptr<Trace>> trace(const std::string& name) override {
-    return TraceSession::begin(shared_, name);
+  Result<std::unique_ptr<Trace>> trace(const std::string& name, std::uint64_t longest_ns) override {
+    return TraceSession::begin(shared_, name, longest_ns);
   }
   EngineStats stats() const override;
   std::uint64_t rounds() const override { return driver_.rounds(); }

@@ -44,16 +44,18 @@ std::string span_name(const trace::Span& span) {
 
 }  // namespace
 
-Result<std::unique_ptr<Trace>> TraceSession::begin(SharedStreams& shared, const std::string& name) {
+Result<std::unique_ptr<Trace>> TraceSession::begin(SharedStreams& shared, const std::string& name,
+                                                   std::uint64_t longest_ns) {
   const MutexLock lock(shared.mutex);
   ECHOLINE_ASSIGN(const Stream* stream, shared.table.find(name));
-  if (!stream->core()->recorder->start()) {
+  const std::uint64_t number = stream->core()->recorder->start(monotonic_ns() + longest_ns);
+  if (number == 0) {
     return Status(
         Code::kFailedPrecondition,
         fmt::format("stream '{}' is traced already; wait for the end of that trace", name));
   }
   return std::unique_ptr<Trace>(
-      new TraceSession(shared, name, shared.table.generation(name), stream->core()));
+      new TraceSession(shared, name, shared.table.generation(name), stream->core(), number));
 }
 
 std::shared_ptr<StreamCore> TraceSession::present_core() const {
@@ -83,7 +85,7 @@ Result<TracePart> TraceSession::take() {
     return Status(Code::kNotFound,
                   fmt::format("stream '{}' was deleted while it was traced", name_));
   }
-  trace::Recorder::Taken taken = recorder_->take();
+  trace::Recorder::Taken taken = recorder_->take(number_);
   trainers_.merge(taken.trainers);
   dropped_ += taken.dropped;
   TracePart part;
@@ -102,7 +104,7 @@ Result<TracePart> TraceSession::take() {
 Result<TracePart> TraceSession::finish() {
   add_unfinished();
   Result<TracePart> part = take();
-  recorder_->stop();
+  recorder_->stop(number_);
   return part;
 }
 

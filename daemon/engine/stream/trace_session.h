@@ -18,8 +18,9 @@ namespace echoline::engine {
 class TraceSession : public Trace {
  public:
   // kFailedPrecondition: the stream is traced already.
-  static Result<std::unique_ptr<Trace>> begin(SharedStreams& shared, const std::string& name);
-  ~TraceSession() override { recorder_->stop(); }
+  static Result<std::unique_ptr<Trace>> begin(SharedStreams& shared, const std::string& name,
+                                              std::uint64_t longest_ns);
+  ~TraceSession() override { recorder_->stop(number_); }
 
   Result<TracePart> take() override;
   Result<TracePart> finish() override;
@@ -29,11 +30,12 @@ class TraceSession : public Trace {
   static constexpr std::uint64_t kSpansMax = 4'000'000;
 
   TraceSession(SharedStreams& shared, std::string name, std::uint64_t generation,
-               const std::shared_ptr<StreamCore>& core)
+               const std::shared_ptr<StreamCore>& core, std::uint64_t number)
       : shared_(shared),
         name_(std::move(name)),
         generation_(generation),
-        recorder_(core->recorder) {}
+        recorder_(core->recorder),
+        number_(number) {}
   // Null: the stream was deleted. Its texts are there as long as the core.
   std::shared_ptr<StreamCore> present_core() const;
   // Waits, reads, and the batches that trainers wait for.
@@ -46,6 +48,7 @@ class TraceSession : public Trace {
   const std::string name_;
   const std::uint64_t generation_;
   const std::shared_ptr<trace::Recorder> recorder_;
+  const std::uint64_t number_;  // of the recorder's trace
   trace::Lanes reads_;
   std::map<std::pair<trace::Group, std::uint32_t>, std::uint32_t> tracks_;
   std::map<std::uint32_t, std::string> trainers_;  // names by track

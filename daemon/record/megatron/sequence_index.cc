@@ -142,7 +142,6 @@ Result<SequenceHeader> parse_sequence_header(std::span<const std::byte> head,
 Result<Sequences> read_sequences(const SequenceHeader& header, std::uint64_t token_bytes,
                                  const ReadRange& read) {
   Sequences sequences;
-  sequences.begin.reserve(header.sequences + 1);
   const std::uint64_t tokens = token_bytes / header.type.bytes;
   const auto take = [&](std::uint64_t first, std::uint64_t count) -> Status {
     ECHOLINE_ASSIGN(const std::vector<std::int32_t> lengths,

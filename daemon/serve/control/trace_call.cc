@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 namespace echoline::serve {
 namespace {
@@ -17,6 +18,8 @@ constexpr std::uint32_t kTraceMsMin = 100;
 constexpr std::uint32_t kTraceMsMax = 60'000;
 // Often enough that what a busy stream records in between has room.
 constexpr milliseconds kTakeEvery{50};
+// A caller that does not read blocks the sending; the recording ends then.
+constexpr std::uint64_t kTakeRestNs = 10'000'000'000;
 // About half a MiB.
 constexpr std::size_t kSpansOfMessage = 2000;
 
@@ -24,12 +27,12 @@ void fill_track(const engine::TraceTrack& track, v1::TraceTrack& told) {
   told.set_number(track.number);
   told.set_group(track.group);
   told.set_group_name(track.group_name);
-  told.set_name(track.name);
+  told.set_name(to_utf8(track.name));
 }
 
 void fill_span(const engine::TraceSpan& span, v1::TraceSpan& told) {
   told.set_track(span.track);
-  told.set_name(span.name);
+  told.set_name(to_utf8(span.name));
   told.set_begin_ns(span.begin_ns);
   told.set_duration_ns(span.end_ns - std::min(span.begin_ns, span.end_ns));
   for (const engine::TraceValue& value : span.values) {
@@ -38,7 +41,7 @@ void fill_span(const engine::TraceSpan& span, v1::TraceSpan& told) {
     if (value.text.empty()) {
       one.set_number(value.number);
     } else {
-      one.set_text(value.text);
+      one.set_text(to_utf8(value.text));
     }
   }
 }
@@ -74,11 +77,13 @@ Status send_trace(engine::Engine& engine, Watchers& watchers, const v1::WatchTra
                   fmt::format("duration_ms: {} is out of range; allowed: {} to {}", duration_ms,
                               kTraceMsMin, kTraceMsMax));
   }
+  const std::uint64_t duration_ns = std::uint64_t{duration_ms} * 1'000'000;
   // Before anything is recorded: a refused caller costs nothing.
   ECHOLINE_ASSIGN(const WatchLease lease, watchers.admit(caller.name));
-  ECHOLINE_ASSIGN(const std::unique_ptr<engine::Trace> trace, engine.trace(request.name()));
+  ECHOLINE_ASSIGN(const std::unique_ptr<engine::Trace> trace,
+                  engine.trace(request.name(), duration_ns + kTakeRestNs));
   const std::uint64_t begin_ns = monotonic_ns();
-  const std::uint64_t end_ns = begin_ns + std::uint64_t{duration_ms} * 1'000'000;
+  const std::uint64_t end_ns = begin_ns + duration_ns;
   while (monotonic_ns() < end_ns) {
     if (!watchers.pause(kTakeEvery, caller.has_left)) break;
     ECHOLINE_ASSIGN(const engine::TracePart part, trace->take());
