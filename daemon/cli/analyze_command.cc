@@ -4,11 +4,11 @@
 #include "analyze/analysis.h"
 #include "analyze/meter.h"
 #include "analyze/what_if.h"
-#include "base/atomic_file.h"
 #include "base/bounded_file.h"
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
+#include "cli/output_file.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -36,6 +36,7 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
     ECHOLINE_TRY(analyze::parse_what_if(question, {.record_bytes = 1}).status());
   }
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
+  if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));
   ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(options.duration));
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   const std::unique_ptr<StatsCall> call = client->watch(kInterval);
@@ -49,7 +50,7 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   ECHOLINE_ASSIGN(const analyze::Analysis analysis,
                   analyze::analyze(stream, measures, options.what_if, table));
   if (!options.svg.empty()) {
-    ECHOLINE_TRY(write_file_atomically(options.svg, analyze::analysis_svg(analysis)));
+    ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));
   }
   fmt::print("{}",
              options.json ? analyze::analysis_json(analysis) : analyze::analysis_text(analysis));

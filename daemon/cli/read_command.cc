@@ -15,6 +15,7 @@
 #include "cli/batch_line.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
+#include "cli/output_file.h"
 #include "cli/progress_bar.h"
 #include "cli/read_report.h"
 #include "config/values.h"
@@ -56,14 +57,6 @@ Result<std::string> read_state(const std::string& path) {
     return Status(Code::kInvalidArgument,
                   fmt::format("--state: {}: a state has 1 to {} bytes", path, kStateBytesMax));
   return text;
-}
-
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text << '\n';
-  file.close();
-  if (file) return Status();
-  return errno_status(errno == 0 ? EIO : errno, path).with_context("--save-state");
 }
 
 Result<LoaderOptions> loader_options(const DaemonOptions& daemon, const ReadOptions& options) {
@@ -194,7 +187,7 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
     end_on_interrupt();
     ECHOLINE_TRY(reading.run());
     if (!options.save_state_file.empty()) {
-      ECHOLINE_TRY(write_file(options.save_state_file, reading.state()));
+      ECHOLINE_TRY(write_output("--save-state", options.save_state_file, reading.state() + "\n"));
     }
     report = reading.report();
   }

@@ -7,6 +7,7 @@
 #include "base/pluralize.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
+#include "cli/output_file.h"
 #include "cli/trace_file.h"
 
 namespace echoline::cli {
@@ -17,6 +18,8 @@ Status trace_stream(const DaemonOptions& daemon, const std::string& stream,
   v1::WatchTraceRequest request;
   request.set_name(stream);
   request.set_duration_ms(options.seconds * 1000);
+  // A wrong path costs no trace, which would refuse the next one.
+  if (!options.out.empty()) ECHOLINE_TRY(check_output("--out", path));
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   // The first answer creates the file: a wrong name leaves what is there.
   std::optional<TraceFile> file;

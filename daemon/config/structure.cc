@@ -98,8 +98,12 @@ class OrderCheck {
       return error(step, "is the first step; a pipeline begins with 'read'");
     }
     if (step.read().has_python()) python_ = true;
-    if (python_ &&
-        (kind == v1::Step::kDecode || kind == v1::Step::kCache || kind == v1::Step::kPrepare)) {
+    if (python_ && kind == v1::Step::kPrepare) {
+      return error(step,
+                   "is for servers that read the data; a data set in Python ('read: python') is "
+                   "read on this host, so leave this step out");
+    }
+    if (python_ && (kind == v1::Step::kDecode || kind == v1::Step::kCache)) {
       return error(step,
                    "is for encoded records; a data set in Python ('read: python') makes "
                    "samples, so leave this step out");

@@ -13,6 +13,7 @@ import collections.abc
 import fcntl
 import json
 import linecache
+import math
 import mmap
 import os
 import random
@@ -69,7 +70,9 @@ def load(settings):
     exec(compile(source, path, "exec"), module.__dict__)
     function = getattr(module, name, None)
     if not callable(function):
-        there = sorted(key for key, value in vars(module).items() if isinstance(value, types.FunctionType))
+        # A class makes a data set.
+        kinds = (types.FunctionType, type) if settings["data_set"] else types.FunctionType
+        there = sorted(key for key, value in vars(module).items() if isinstance(value, kinds))
         raise WrongResult(f"there is no function {name} in {path}; there are: {', '.join(there) or 'none'}")
     return function
 
@@ -117,7 +120,9 @@ class Field:
         elif isinstance(value, str):
             array = numpy.frombuffer(value.encode(), numpy.uint8)
         elif isinstance(value, (bool, int, float)):
-            array = numpy.asarray(value, self.dtype)
+            array = self._number(value)
+        elif value is None:
+            raise WrongResult(f"field {self.name} is None; `out` says {self.dtype}")
         else:
             array = numpy.asarray(value)
         if array.dtype != self.dtype:
@@ -126,6 +131,14 @@ class Field:
         if not self._fits(array.shape):
             raise WrongResult(f"field {self.name} has the shape {list(array.shape)}; `out` says {self._declared()}")
         return array
+
+    def _number(self, value):
+        """A number of Python. Versions of numpy differ in what they do with one that the type can't hold."""
+        if self.dtype.kind in "iu":
+            limits = self._numpy.iinfo(self.dtype)
+            if not math.isfinite(value) or value != int(value) or not limits.min <= value <= limits.max:
+                raise WrongResult(f"field {self.name} is {value}, which {self.dtype} can't hold")
+        return self._numpy.asarray(value, self.dtype)
 
     def _fits(self, shape):
         if self.form == "fixed":
@@ -234,7 +247,7 @@ class Calls:
         places, end = [], 0
         for field in self._outputs:
             value = result[field.name]
-            if value is arguments.get(field.name):
+            if field.name in arguments and value is arguments[field.name]:
                 places.append(ARRAY.pack(0, 0, 0, 0, 0, 0, 0, 0, 0))
                 continue
             array = field.array_of(value)
@@ -252,7 +265,7 @@ class Calls:
             raise WrongResult(f"the result lacks {', '.join(missing)}, which `out` names")
         for name, value in result.items():
             # A function may return its whole sample.
-            if name not in self._returned and value is not arguments.get(name):
+            if name not in self._returned and not (name in arguments and value is arguments[name]):
                 raise WrongResult(f"the function returned {name}, which `out` does not name; other fields stay as they "
                                   "are")
 

@@ -101,8 +101,12 @@ class FourHosts(HostsCase):
         # Until all ranks of a host are attached, it does not know which lanes the other hosts have, and fills its slots. At
         # its start, a daemon also decodes the first records of the index. The first row of a short batch is on all hosts.
         early = {*sum(batches[:SLOTS], []), *range(TRIED), batches[STEPS - 1][0]}
-        for record in set(sum(batches[STEPS:], [])) - early:
-            self.assertEqual(read[record], owners[record], f"record {record}")
+        records = set(sum(batches[STEPS:], [])) - early
+        for record in records:
+            self.assertEqual(set(read[record]), set(owners[record]), f"record {record}")
+            self.assertGreaterEqual(read[record], owners[record], f"record {record}")
+        # On a busy machine, a late answer is asked for twice.
+        self.assertLessEqual(sum((read[record] - owners[record]).total() for record in records), len(records) // 20)
 
     def test_a_job_goes_on_with_a_new_host_and_with_half_of_the_hosts(self):
         with started([self.daemon(host) for host in self.hosts]) as daemons:

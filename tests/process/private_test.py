@@ -165,6 +165,17 @@ class Private(ProcessCase):
         daemon, = self.daemons()
         os.kill(daemon, signal.SIGTERM)
 
+    def test_code_that_was_edited_runs_at_once(self):
+        code = self.place / "numbers_set.py"
+        for factor in (1, 2):
+            code.write_text(f"class Numbers:\n    def __len__(self):\n        return 4\n\n    def __getitem__(self, index):\n"
+                            f"        return {{'x': {factor} * index}}\n")
+            data_set = {"file": str(code), "function": "Numbers", "out": {"x": {"as": "int64"}}, "workers": 1}
+            config = {"daemon": {"exit_when_idle": "1s", "memory": "256MiB"},
+                      "streams": {"train": {"pipeline": [echoline.steps.read(python=data_set), echoline.steps.batch(2)]}}}
+            with echoline.Loader(config, "train") as loader:
+                self.assertEqual([int(x) for batch in loader for x in batch["x"]], [0, factor, 2 * factor, 3 * factor])
+
     def test_a_mistake_is_named_as_in_a_file_with_the_path_of_the_log(self):
         with self.assertRaisesRegex(echoline.Error, r"(?s)its log is (\S+/daemon.log):.*/echoline.yaml:5:\d+: key 'shufle': "
                                                     "unknown.*did you mean 'shuffle'") as raised:

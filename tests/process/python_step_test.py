@@ -357,6 +357,8 @@ class PythonDataSet(PythonCase):
                 ("empty", "the data set has no samples", {}), ("endless", "more than 4294967296", {}),
                 ("Numbers", "has to name the elements of a tuple", {"names": "[]"}),
                 ("Numbers", "python.out: field label: needs `as`", {"out": "{label: {}}"}),
+                ("Unlabelled", "field label is None; `out` says int64", {}),
+                ("Halves", ".5, which int64 can't hold", {}), ("Number", "there are: Faulty, Halves, Numbers", {}),
                 ("Numbers", "the result lacks other", {"out": "{other: {as: int64}}"})):
             with self.subTest(function=function, settings=settings):
                 config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +

@@ -92,6 +92,10 @@ TEST_F(ArrayTest, TokensAreCutByLengthAndStride) {
   ASSERT_TRUE(whole.set.ok()) << whole.set.status().message();
   EXPECT_EQ((*whole.set)->index().record_count(), 2U);
   EXPECT_EQ(whole.cut(1).fields.at("tokens"), std::string("\4\0\5\0\6\0\7\0", 8));
+  EXPECT_TRUE((*whole.set)->check_field("tokens", "uint16").ok());
+  EXPECT_TRUE((*whole.set)->check_field("tokens", "bytes").ok());
+  EXPECT_THAT((*whole.set)->check_field("tokens", "int32").message(),
+              HasSubstr("a.bin has elements of type uint16; `as` says int32"));
   read.mutable_tokens()->set_stride(3);
   const Opened overlapping = open(read);
   EXPECT_EQ((*overlapping.set)->index().record_count(), 3U);

@@ -1,9 +1,11 @@
 """Configurations that a program gives: the path of a file, or its content in Python."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
 
@@ -65,6 +67,16 @@ def _lines(key: str, value: Any, indent: str) -> List[str]:
         inner = [line for name, one in value.items() for line in _lines(str(name), one, indent + "  ")]
         return [f"{indent}{_flow(key)}:", *inner]
     return [f"{indent}{_flow(key)}: {_flow(value)}"]
+
+
+def code_of(text: str) -> str:
+    """The text of the users' Python that a configuration names: daemons read it when they start."""
+    found = []
+    for path in re.findall(r"""\bfile["']?\s*:\s*["']?([^\s"',{}]+\.py)\b""", text):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            with open(path, encoding="utf-8") as file:
+                found.append(file.read())
+    return "\0".join(found)
 
 
 def configuration_text(config: Configuration, stream: str = DEFAULT_STREAM) -> str:

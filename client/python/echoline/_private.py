@@ -21,7 +21,7 @@ import threading
 import time
 from typing import BinaryIO, Callable, Iterator, List, Optional
 
-from ._configuration import Configuration, configuration_text
+from ._configuration import Configuration, code_of, configuration_text
 from ._errors import Error, InvalidArgument
 from ._library import native
 from ._private_folders import base_folder, remove_old_folders, writes_explained
@@ -68,7 +68,9 @@ class PrivateDaemon:
         self._file = os.fspath(config) if isinstance(config, (str, os.PathLike)) else None
         # Relative addresses are relative to the working folder of the daemon, which is that of its first user.
         self._cwd = os.getcwd()
-        key = hashlib.sha256("\0".join((native.version(), self._cwd, self._text)).encode("utf-8", "surrogateescape"))
+        # Other code of the user needs another daemon.
+        words = (native.version(), self._cwd, self._text, code_of(self._text))
+        key = hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape"))
         self._base = base_folder()
         self.folder = self._base / key.hexdigest()[:16]
         self.log_path = self.folder / "daemon.log"

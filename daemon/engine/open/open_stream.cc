@@ -144,6 +144,14 @@ Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
                             plan.rows_per_epoch(), spec.batch_rows));
 }
 
+Status check_fields(const v1::Decode& decode, const record::DataSet& data_set) {
+  for (const auto& [name, field] : decode.fields()) {
+    ECHOLINE_TRY(data_set.check_field(field.key(), field.as())
+                     .with_context(fmt::format("decode: field {}", name)));
+  }
+  return {};
+}
+
 // The source, and the data set that it holds.
 struct OpenedData {
   std::unique_ptr<source::Source> source;
@@ -201,6 +209,7 @@ Result<Opened> open_parts(const v1::Stream& stream, const std::string& state_dir
   Opened opened;
   ECHOLINE_ASSIGN(opened.data, open_data(config::read_step(stream), state_dir, progress, options));
   const record::DataSet& data_set = *opened.data.data_set;
+  ECHOLINE_TRY(check_fields(config::decode_step(stream), data_set));
   // Checked before anything is decoded: a plan that cannot work fails quickly.
   ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set.index())));
   ECHOLINE_TRY(check_plan(*opened.plan, data_set));

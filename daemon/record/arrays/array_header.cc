@@ -175,6 +175,17 @@ Result<ArrayHeader> parse_npy_header(std::span<const std::byte> head) {
   return parse_npy_text(as_text(head.subspan(start, length)), start + length);
 }
 
+Status check_element_type(const ElementType& type, const std::string& url, std::string_view as) {
+  const auto wanted = element_type(as);
+  // Text and the like have no elements of their own.
+  if (!wanted.ok() || (wanted->kind == type.kind && wanted->bytes == type.bytes)) return {};
+  const char* kind = type.kind == ElementKind::kFloat    ? "float"
+                     : type.kind == ElementKind::kSigned ? "int"
+                                                         : "uint";
+  return Status(Code::kInvalidArgument, fmt::format("{} has elements of type {}{}; `as` says {}",
+                                                    url, kind, 8 * type.bytes, as));
+}
+
 Result<ElementType> element_type(std::string_view name) {
   ElementType type;
   // The number of bits follows the name.

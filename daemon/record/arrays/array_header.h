@@ -22,6 +22,9 @@ struct ElementType {
   bool big_endian = false;
 };
 
+// kInvalidArgument if `as` names another type of elements than the one of the file at `url`.
+Status check_element_type(const ElementType& type, const std::string& url, std::string_view as);
+
 struct ArrayHeader {
   ElementType type;
   std::vector<std::uint64_t> shape;

@@ -18,12 +18,21 @@
 namespace echoline::record {
 namespace {
 
+constexpr std::string_view kTokens = "tokens";
+
 class TokenDataSet final : public DataSet {
  public:
   TokenDataSet(std::vector<UniformShard> shards, std::vector<ElementType> types)
       : index_(std::move(shards)), types_(std::move(types)) {}
   const Index& index() const override { return index_; }
   std::string_view format() const override { return "tokens"; }
+  Status check_field(std::string_view key, std::string_view as) const override {
+    if (key != kTokens) return {};
+    for (std::size_t shard = 0; shard < types_.size(); ++shard) {
+      ECHOLINE_TRY(check_element_type(types_[shard], index_.shard(shard).object.url, as));
+    }
+    return {};
+  }
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, Fields& fields) const override;
 
  private:
@@ -37,13 +46,13 @@ Status TokenDataSet::cut(std::uint64_t record, std::span<const std::byte> bytes,
   const ElementType& type = types_[index_.shard_of(record)];
   // Little-endian already: the record itself is the field.
   if (!type.big_endian || type.bytes == 1) {
-    fields.fields.push_back({"tokens", bytes});
+    fields.fields.push_back({kTokens, bytes});
     return {};
   }
   fields.scratch.resize(bytes.size());
   auto* turned = reinterpret_cast<std::byte*>(fields.scratch.data());
   copy_little_endian(bytes, type, turned);
-  fields.fields.push_back({"tokens", {turned, bytes.size()}});
+  fields.fields.push_back({kTokens, {turned, bytes.size()}});
   return {};
 }
 

@@ -44,6 +44,10 @@ class DataSet {
   virtual Status cut(std::uint64_t record, std::span<const std::byte> bytes,
                      Fields& fields) const = 0;
 
+  // Refuses to decode the field `key` as elements of type `as`, where the files state another type
+  // (kInvalidArgument).
+  virtual Status check_field(std::string_view /*key*/, std::string_view /*as*/) const { return {}; }
+
   // Values of fields that are not in the objects' bytes: classes, the columns of a list. Equal
   // values give equal text; the fingerprint of a stream contains it.
   virtual std::string metadata_text() const { return {}; }

@@ -12,6 +12,8 @@
 namespace echoline::record {
 namespace {
 
+constexpr std::string_view kTokens = "tokens";
+
 class SequenceIndex final : public Index {
  public:
   explicit SequenceIndex(std::vector<MegatronFile> files) : files_(std::move(files)) {
@@ -59,7 +61,14 @@ class SequenceDataSet final : public DataSet {
   // The files are little-endian: the record itself is the field.
   Status cut(std::uint64_t, std::span<const std::byte> bytes, Fields& fields) const override {
     clear_fields(fields);
-    fields.fields.push_back({"tokens", bytes});
+    fields.fields.push_back({kTokens, bytes});
+    return {};
+  }
+  Status check_field(std::string_view key, std::string_view as) const override {
+    if (key != kTokens) return {};
+    for (const MegatronFile& file : index_.files()) {
+      ECHOLINE_TRY(check_element_type(file.type, file.object.url, as));
+    }
     return {};
   }
   std::string metadata_text() const override { return lengths_text(index_.files()); }

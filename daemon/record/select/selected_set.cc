@@ -73,6 +73,9 @@ class SelectedDataSet final : public DataSet {
              Fields& fields) const override {
     return whole_->cut(index_.whole_record(record), bytes, fields);
   }
+  Status check_field(std::string_view key, std::string_view as) const override {
+    return whole_->check_field(key, as);
+  }
   std::string metadata_text() const override { return whole_->metadata_text() + selection_; }
   bool makes_samples() const override { return whole_->makes_samples(); }
   bool random_access() const override { return whole_->random_access(); }

@@ -168,6 +168,18 @@ class Faulty(Numbers):
         return super().__getitem__(index)[:2 if index == 4 else None]
 
 
+class Unlabelled(Numbers):
+    def __getitem__(self, index):
+        image, _, *rest = super().__getitem__(index)
+        return (image, None, *rest)
+
+
+class Halves(Numbers):
+    def __getitem__(self, index):
+        image, label, *rest = super().__getitem__(index)
+        return (image, label + 0.5, *rest)
+
+
 class Sized:
     def __init__(self, length):
         self.length = length
