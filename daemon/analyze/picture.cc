@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/markup.h"
+
 namespace echoline::analyze {
 namespace {
 
@@ -13,23 +15,9 @@ constexpr double kWidth = 420, kHeight = 260, kTop = 40;
 constexpr double kLeft = 60, kRight = 15, kAbove = 34, kBelow = 34;
 constexpr int kColumns = 2;
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char one : text) {
-    if (one == '<') {
-      safe += "&lt;";
-    } else if (one == '&') {
-      safe += "&amp;";
-    } else {
-      safe += one;
-    }
-  }
-  return safe;
-}
-
 std::string text_at(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     escaped(text));
+                     escape_markup(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* look) {

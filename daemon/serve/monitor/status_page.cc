@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/markup.h"
 #include "serve/monitor/page_files.h"
 
 namespace echoline::serve {
@@ -34,35 +35,11 @@ void fill_in(std::string& page, std::string_view name, std::string_view content)
 
 }  // namespace
 
-// Also quotes, so that the text can be used in an attribute.
-std::string html_escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string status_page(const std::string& text) {
   std::string page(kPageHtml);
   // Last to first, so that inserted content is never searched for the next placeholder.
   fill_in(page, "{{js}}", kPageJs);
-  fill_in(page, "{{text}}", html_escaped(text));
+  fill_in(page, "{{text}}", escape_markup(text));
   fill_in(page, "{{css}}", kPageCss);
   return page;
 }

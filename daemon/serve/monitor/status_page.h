@@ -5,9 +5,6 @@
 
 namespace echoline::serve {
 
-// Escapes a text for use between HTML tags.
-std::string html_escaped(const std::string& text);
-
 // `text` is shown by browsers without JavaScript. Pure function.
 std::string status_page(const std::string& text);
 
