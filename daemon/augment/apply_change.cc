@@ -41,11 +41,6 @@ void change_in_place(const Change& change, std::uint8_t* pixels, std::size_t cou
 
 }  // namespace
 
-recipes::Pixels pixels_of(Picture& picture) {
-  const View& view = picture.unmirrored();
-  return {view.data, view.stride, view.size, view.channels};
-}
-
 void apply_change(const Change& change, const recipes::Resampling& resampling, Picture& picture,
                   bool in_row) {
   if (change.operation == Operation::kIdentity) return;
@@ -55,7 +50,7 @@ void apply_change(const Change& change, const recipes::Resampling& resampling, P
     std::uint8_t* pixels = picture.editable(in_row);
     return change_in_place(change, pixels, size.pixels(), picture.channels());
   }
-  const recipes::Pixels source = pixels_of(picture);
+  const recipes::Pixels source = picture.unmirrored();
   std::uint8_t* room = picture.room(size, in_row);
   if (motion) {
     recipes::transform(source, *motion, resampling, room);

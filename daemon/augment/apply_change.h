@@ -10,7 +10,4 @@ namespace echoline::augment {
 void apply_change(const recipes::Change& change, const recipes::Resampling& resampling,
                   Picture& picture, bool in_row);
 
-// The pixels that operations of recipes/ read, not mirrored.
-recipes::Pixels pixels_of(Picture& picture);
-
 }  // namespace echoline::augment

@@ -1,6 +1,4 @@
 // The draws of random_erasing and gaussian_blur.
-#include <cmath>
-
 #include "augment/draws.h"
 
 namespace echoline::augment {
@@ -11,17 +9,9 @@ constexpr int kErasingTriesMax = 10;
 // One try; nothing if the rectangle does not fit.
 std::optional<Box> try_rectangle(SampleRandom& random, std::uint32_t height, std::uint32_t width,
                                  const Range& scale, const Range& ratio) {
-  const double area = static_cast<double>(height) * width * uniform_in(random, scale[0], scale[1]);
-  const double aspect = std::exp(uniform_in(random, std::log(ratio[0]), std::log(ratio[1])));
-  const double high = std::nearbyint(std::sqrt(area * aspect));
-  const double wide = std::nearbyint(std::sqrt(area / aspect));
+  const auto [high, wide] = sides_drawn(random, height, width, scale, ratio);
   if (high >= height || wide >= width) return std::nullopt;
-  Box box;
-  box.height = static_cast<std::uint32_t>(high);
-  box.width = static_cast<std::uint32_t>(wide);
-  box.top = random.below(height - box.height + 1);
-  box.left = random.below(width - box.width + 1);
-  return box;
+  return box_drawn(random, height, width, high, wide);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "augment/audio_draws.h"
 #include "augment/float_step.h"
+#include "augment/parameters.h"
 #include "augment/transforms.h"
 
 namespace echoline::augment {
@@ -92,10 +93,6 @@ Result<std::unique_ptr<SampleStep>> make_level(
                   fmt::format("{} needs two numbers, the smaller one first, from -{} to {}", key,
                               kDecibelMax, kDecibelMax));
   }
-  if (!(probability >= 0 && probability <= 1)) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("probability is {}; 0 to 1 is allowed", probability));
-  }
   return std::unique_ptr<SampleStep>(
       new Made(inputs, field, {decibels[0], decibels[1]}, probability, number));
 }
@@ -103,7 +100,7 @@ Result<std::unique_ptr<SampleStep>> make_level(
 Result<std::unique_ptr<SampleStep>> make_audio_gain(const v1::Step& step, std::uint8_t number,
                                                     const std::vector<decode::FieldType>& inputs) {
   const v1::AudioGain& settings = step.audio_gain();
-  const double probability = settings.has_probability() ? settings.probability() : 1;
+  ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
   return make_level<AudioGainStep>(settings.field(), "db", settings.db(), probability, number,
                                    inputs);
 }
@@ -111,7 +108,7 @@ Result<std::unique_ptr<SampleStep>> make_audio_gain(const v1::Step& step, std::u
 Result<std::unique_ptr<SampleStep>> make_audio_noise(const v1::Step& step, std::uint8_t number,
                                                      const std::vector<decode::FieldType>& inputs) {
   const v1::AudioNoise& settings = step.audio_noise();
-  const double probability = settings.has_probability() ? settings.probability() : 1;
+  ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
   return make_level<AudioNoiseStep>(settings.field(), "snr", settings.snr(), probability, number,
                                     inputs);
 }

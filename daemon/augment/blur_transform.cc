@@ -17,7 +17,7 @@ class BlurOp final : public Op {
   void apply(const Work& work, Picture& picture, bool in_row) const override {
     const auto sigma = blur_sigma(work.key, step_, probability_, sigma_);
     if (!sigma) return;
-    const recipes::Pixels source = pixels_of(picture);
+    const recipes::Pixels source = picture.unmirrored();
     const ImageSize size = picture.size();
     std::uint8_t* room = picture.room(size, in_row);
     recipes::gaussian_blur(source, size_, *sigma, work.lines, room);
@@ -40,9 +40,7 @@ Status compile_gaussian_blur(const v1::Step& step, std::uint8_t number, FieldPro
                         recipes::kBlurSizeMax)};
   }
   ECHOLINE_ASSIGN(const Range sigma, range_of(settings.sigma(), "sigma", {0.1, 2.0}));
-  const std::optional<double> given =
-      settings.has_probability() ? std::optional(settings.probability()) : std::nullopt;
-  ECHOLINE_ASSIGN(const double probability, probability_of(given, 1));
+  ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
   return program.append(std::make_unique<BlurOp>(size, sigma, probability, number));
 }
 

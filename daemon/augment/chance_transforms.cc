@@ -33,9 +33,7 @@ class ChanceOp final : public Op {
 template <typename Settings>
 Status append_change(const Change& change, const Settings& settings, double probability,
                      std::uint8_t number, FieldProgram& program) {
-  const std::optional<double> given =
-      settings.has_probability() ? std::optional(settings.probability()) : std::nullopt;
-  ECHOLINE_ASSIGN(const double chance, probability_of(given, probability));
+  ECHOLINE_ASSIGN(const double chance, probability_of(settings, probability));
   return program.append(std::make_unique<ChanceOp>(change, chance, number));
 }
 

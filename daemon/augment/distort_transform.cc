@@ -52,10 +52,7 @@ Status compile_photometric_distort(const v1::Step& step, std::uint8_t number,
                   range_within(settings.saturation(), "saturation", {0.5, 1.5}, kFactors));
   ECHOLINE_ASSIGN(ranges.ranges[3],
                   range_within(settings.hue(), "hue", {-0.05, 0.05}, {-0.5, 0.5}));
-  ranges.probability = settings.has_probability() ? settings.probability() : 0.5;
-  if (!(ranges.probability >= 0 && ranges.probability <= 1)) {
-    return {Code::kInvalidArgument, "probability is not from 0 to 1"};
-  }
+  ECHOLINE_ASSIGN(ranges.probability, probability_of(settings, 0.5));
   return program.append(std::make_unique<DistortOp>(ranges, number));
 }
 

@@ -18,19 +18,12 @@ std::uint32_t rounded(double value) {
 // One try of torchvision's RandomResizedCrop.get_params; nothing if the crop does not fit.
 std::optional<Box> try_crop(SampleRandom& random, std::uint32_t height, std::uint32_t width,
                             const Range& scale, const Range& ratio) {
-  const double area = static_cast<double>(height) * width * uniform_in(random, scale[0], scale[1]);
-  const double aspect = std::exp(uniform_in(random, std::log(ratio[0]), std::log(ratio[1])));
-  const double crop_width = std::nearbyint(std::sqrt(area * aspect));
-  const double crop_height = std::nearbyint(std::sqrt(area / aspect));
+  // The ratio is that of width to height.
+  const auto [crop_width, crop_height] = sides_drawn(random, height, width, scale, ratio);
   if (!(crop_width > 0 && crop_width <= width && crop_height > 0 && crop_height <= height)) {
     return std::nullopt;
   }
-  Box box;
-  box.height = static_cast<std::uint32_t>(crop_height);
-  box.width = static_cast<std::uint32_t>(crop_width);
-  box.top = random.below(height - box.height + 1);
-  box.left = random.below(width - box.width + 1);
-  return box;
+  return box_drawn(random, height, width, crop_height, crop_width);
 }
 
 // The largest crop in the centre with a ratio within the bounds.
@@ -48,6 +41,23 @@ Box centre_crop(std::uint32_t height, std::uint32_t width, const Range& ratio) {
 }
 
 }  // namespace
+
+RectangleSides sides_drawn(SampleRandom& random, std::uint32_t height, std::uint32_t width,
+                           const Range& scale, const Range& ratio) {
+  const double area = static_cast<double>(height) * width * uniform_in(random, scale[0], scale[1]);
+  const double drawn = std::exp(uniform_in(random, std::log(ratio[0]), std::log(ratio[1])));
+  return {std::nearbyint(std::sqrt(area * drawn)), std::nearbyint(std::sqrt(area / drawn))};
+}
+
+Box box_drawn(SampleRandom& random, std::uint32_t height, std::uint32_t width, double box_height,
+              double box_width) {
+  Box box;
+  box.height = static_cast<std::uint32_t>(box_height);
+  box.width = static_cast<std::uint32_t>(box_width);
+  box.top = random.below(height - box.height + 1);
+  box.left = random.below(width - box.width + 1);
+  return box;
+}
 
 Box random_resized_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height,
                             std::uint32_t width, const Range& scale, const Range& ratio) {

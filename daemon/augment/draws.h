@@ -25,6 +25,18 @@ inline double uniform_in(SampleRandom& random, double least, double greatest) {
   return least + (greatest - least) * random.uniform_double();
 }
 
+// A random rectangle in an image, drawn as by torchvision's RandomResizedCrop and RandomErasing.
+struct RectangleSides {
+  double by_ratio = 0;  // sqrt(area * ratio), rounded half to even
+  double of_ratio = 0;  // sqrt(area / ratio)
+};
+// Draws the share of the image's area, then the ratio, evenly on a logarithmic scale.
+RectangleSides sides_drawn(SampleRandom& random, std::uint32_t height, std::uint32_t width,
+                           const Range& scale, const Range& ratio);
+// Draws top, then left, of a box with sides that fit.
+Box box_drawn(SampleRandom& random, std::uint32_t height, std::uint32_t width, double box_height,
+              double box_width);
+
 // torchvision's RandomResizedCrop: at most ten tries of (area, ratio; then top, left), else a
 // centre crop.
 Box random_resized_crop_box(const UseKey& key, std::uint8_t step, std::uint32_t height,

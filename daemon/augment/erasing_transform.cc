@@ -52,9 +52,7 @@ class ErasingOp final : public Op {
 Status compile_random_erasing(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
   const v1::RandomErasing& settings = step.random_erasing();
   Erasing erasing;
-  const std::optional<double> given =
-      settings.has_probability() ? std::optional(settings.probability()) : std::nullopt;
-  ECHOLINE_ASSIGN(erasing.probability, probability_of(given, 0.5));
+  ECHOLINE_ASSIGN(erasing.probability, probability_of(settings, 0.5));
   ECHOLINE_ASSIGN(erasing.scale, range_within(settings.scale(), "scale", {0.02, 0.33}, {0, 1}));
   ECHOLINE_ASSIGN(erasing.ratio, range_of(settings.ratio(), "ratio", {0.3, 3.3}));
   ECHOLINE_ASSIGN(erasing.fill, fill_of(settings.fill(), program.input.shape.sizes[2]));

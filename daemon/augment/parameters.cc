@@ -60,8 +60,7 @@ Result<Range> range_within(const google::protobuf::RepeatedField<double>& values
                             name, fmt::join(values, ", "), limits[0], limits[1]));
 }
 
-Result<double> probability_of(const std::optional<double>& value, double otherwise) {
-  const double probability = value.value_or(otherwise);
+Result<double> checked_probability(double probability) {
   // Written so that NaN is refused, too.
   if (probability >= 0 && probability <= 1) return probability;
   return Status(Code::kInvalidArgument,

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "augment/draws.h"
@@ -27,8 +26,13 @@ Result<Range> range_of(const google::protobuf::RepeatedField<double>& values, co
 // The same for numbers within limits.
 Result<Range> range_within(const google::protobuf::RepeatedField<double>& values, const char* name,
                            const Range& otherwise, const Range& limits);
-// 0 to 1; `otherwise` if it is not set.
-Result<double> probability_of(const std::optional<double>& value, double otherwise);
+// kInvalidArgument if it is not from 0 to 1.
+Result<double> checked_probability(double probability);
+// The setting `probability` of a step; `otherwise` if it is not set.
+template <typename Settings>
+Result<double> probability_of(const Settings& settings, double otherwise) {
+  return checked_probability(settings.has_probability() ? settings.probability() : otherwise);
+}
 // A value for each channel from one for all, or one for each; 0 if there are none.
 Result<std::array<std::uint8_t, 3>> fill_of(
     const google::protobuf::RepeatedField<std::uint32_t>& values, std::uint32_t channels);

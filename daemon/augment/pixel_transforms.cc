@@ -85,11 +85,8 @@ Status out_of_range(const char* name, double value, const char* allowed) {
 }
 
 Status compile_horizontal_flip(const v1::Step& step, std::uint8_t number, FieldProgram& program) {
-  const double probability = step.horizontal_flip().probability();
-  // Written as !(a && b), so that NaN is refused, too.
-  if (!(probability >= 0 && probability <= 1)) {
-    return out_of_range("probability", probability, "0 to 1");
-  }
+  ECHOLINE_ASSIGN(const double probability,
+                  checked_probability(step.horizontal_flip().probability()));
   // A resize before the flip does both in one pass.
   if (program.fuse_flip(number, probability)) return {};
   return program.append(std::make_unique<FlipOp>(probability, number));

@@ -9,6 +9,7 @@
 #include "base/field_name.h"
 
 namespace echoline::augment {
+
 Result<std::size_t> find_field(const std::vector<decode::FieldType>& fields,
                                const std::string& name) {
   const auto found = std::ranges::find(fields, name, &decode::FieldType::name);

@@ -6,6 +6,7 @@
 
 #include "augment/draws.h"
 #include "decode/image_reader.h"
+#include "recipes/pixels.h"
 
 namespace echoline::augment {
 
@@ -13,15 +14,9 @@ using decode::ImageSize;
 
 // uint8 [height, width, channels]. If `mirrored`, column x of the image is column width - 1 - x of
 // the data. Does not own the pixels.
-struct View {
-  const std::uint8_t* data = nullptr;
-  std::size_t stride = 0;  // bytes from row to row
-  ImageSize size;
-  std::uint32_t channels = 0;
+struct View : recipes::Pixels {
   bool mirrored = false;
 
-  const std::uint8_t* row(std::size_t y) const { return data + y * stride; }
-  std::size_t row_bytes() const { return std::size_t{size.width} * channels; }
   std::size_t bytes() const { return row_bytes() * size.height; }
   bool dense() const { return stride == row_bytes(); }
 

@@ -1,4 +1,4 @@
-// What the operations of this module read: uint8 [height, width, channels], rows not always dense.
+// Pixels of an image as uint8 [height, width, channels], whose rows are not always dense.
 #pragma once
 
 #include <cstddef>
