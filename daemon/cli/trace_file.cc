@@ -88,7 +88,7 @@ Status TraceFile::finish(const std::string& stream) {
                       {"spans", spans_},       {"dropped", dropped_}};
   file_ << "\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":" << text_of(about) << "}\n";
   file_.close();
-  return file_ ? Status() : Status(Code::kInternal, path_ + ": cannot be written");
+  return file_ ? Status() : errno_status(errno == 0 ? EIO : errno, path_);
 }
 
 }  // namespace echoline::cli

@@ -208,7 +208,7 @@ class Calls:
         self._generators = Generators(numpy, settings["step"])
         self.length = 0
         if settings["data_set"]:
-            # All workers have to make the same data set.
+            # Again, as in main(): the file may have imported torch.
             self._generators.set(0, 0, 0, 0, 0)
             function = DataSet(function, settings["names"], self._returned)
             self.length = function.length

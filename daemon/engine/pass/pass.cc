@@ -96,7 +96,7 @@ bool Pass::do_work() {
   // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
   // first batch of a trainer that wants another position.
   const bool only_slots = ring_->published() == 0 || !join_table_.may_read_ahead();
-  // A reader that has left everything behind (its state is beyond the slots) gets them once more.
+  // Readers may begin behind the batches in the slots: then all slots are free for the next ones.
   const bool is_behind = ring_->next_wanted().has_value() && released_seen_ == next_sequence_;
   const std::size_t in_slots = is_behind ? 0 : std::min<std::size_t>(next_sequence_, core_->slots);
   const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);

@@ -34,8 +34,7 @@ class ServerList {
     bool any_left = false;
   };
   Choice choose(const RunState& state, std::uint64_t now_ns) const;
-  // Servers to ask whether they answer again. Those that have failed get the present
-  // certificate.
+  // Servers to ask whether they answer again. Those that have failed get the present certificate.
   std::vector<ServerPtr> due_probes(std::uint64_t now_ns);
 
   std::size_t size() const { return servers_.size(); }

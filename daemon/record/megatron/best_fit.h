@@ -26,7 +26,8 @@ struct FilledRows {
 // row is cut into full rows and a rest. Then, from the longest piece to the shortest, each goes
 // into the fullest row that has room for it; of equal pieces the first in the file goes first.
 // Rows, and the pieces in a row, are in the order of the file, a row at the place of its first
-// piece. So the result depends on the lengths only. kResourceExhausted beyond 2^32 - 1 pieces.
+// piece. So the result depends on the lengths only. kResourceExhausted for more pieces than
+// docs/limits.md has.
 Result<FilledRows> fill_rows(std::span<const std::uint64_t> begin, std::uint32_t row_tokens);
 
 }  // namespace echoline::record

@@ -187,7 +187,8 @@ def auto_augment(field: Text, *, policy: Optional[Literal["imagenet", "cifar10",
 
 def random_erasing(field: Text, *, probability: Optional[Fraction] = None, scale: Optional[Sequence[float]] = None,
                    ratio: Optional[Sequence[float]] = None, fill: Optional[Union[int, Sequence[int]]] = None) -> Step:
-    """Same as torchvision's RandomErasing, but for uint8 pixels: it comes before `normalize`. Boxes stay as they are.
+    """Erases a rectangle as torchvision's RandomErasing does, of uint8 pixels: it comes before `normalize`. Boxes stay
+    as they are.
 
     field: Field of the image.
     probability: Probability that a rectangle is erased. Allowed: 0 to 1. Default: 0.5.
