@@ -35,8 +35,8 @@ const Extent* GatheredRecords::find(std::uint64_t record) const {
   return found == records_.end() || found->record != record ? nullptr : &found->extent;
 }
 
-std::vector<ObjectPart> GatheredRecords::parts_at(const std::string& url,
-                                                  std::uint64_t offset) const {
+std::vector<ByteRange> GatheredRecords::parts_at(const std::string& url,
+                                                 std::uint64_t offset) const {
   const auto shard = shards_.find(url);
   if (shard == shards_.end()) return {};
   const std::pair wanted(shard->second, offset);

@@ -23,7 +23,7 @@ class GatheredRecords final : public GatheredParts {
   // Null for a record in one piece.
   const Extent* find(std::uint64_t record) const;
   // The parts that make up an extent of `find`; empty for any other place.
-  std::vector<ObjectPart> parts_at(const std::string& url, std::uint64_t offset) const override;
+  std::vector<ByteRange> parts_at(const std::string& url, std::uint64_t offset) const override;
 
  private:
   struct Record {
@@ -32,7 +32,7 @@ class GatheredRecords final : public GatheredParts {
     std::size_t parts_end = 0;  // in parts_
   };
   std::vector<Record> records_;  // ascending, so extents of a shard ascend, too
-  std::vector<ObjectPart> parts_;
+  std::vector<ByteRange> parts_;
   std::unordered_map<std::string, std::uint32_t> shards_;  // those with gathered records
 };
 

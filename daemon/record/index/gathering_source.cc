@@ -25,7 +25,7 @@ void GatheringSource::submit(source::ReadRequest request) {
   for (source::Segment segment : request.segments) {
     const auto parts = parts_->parts_at(request.object.url, segment.offset);
     if (parts.empty()) plain.push_back(segment);
-    for (const ObjectPart& part : parts) {
+    for (const ByteRange& part : parts) {
       reads.push_back({0, request.object, {{part.offset, segment.destination.first(part.bytes)}}});
       segment.destination = segment.destination.subspan(part.bytes);
     }

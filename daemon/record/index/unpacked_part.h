@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "record/index/byte_range.h"
 #include "record/index/compression.h"
 #include "record/index/content_file.h"
 
@@ -20,11 +21,6 @@ namespace echoline::record {
 struct UnpackedForm {
   std::uint64_t bytes = 0;  // unpacked
   Compression compression = Compression::kByContent;
-};
-
-struct ByteRange {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
 };
 
 // Makes the content of one part. Single-threaded.

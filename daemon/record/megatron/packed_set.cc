@@ -87,13 +87,13 @@ class PackedParts final : public GatheredParts {
     for (const auto& file : index_->files()) files_.emplace(file->file.object.url, file.get());
   }
 
-  std::vector<ObjectPart> parts_at(const std::string& url, std::uint64_t offset) const override {
+  std::vector<ByteRange> parts_at(const std::string& url, std::uint64_t offset) const override {
     const auto found = files_.find(url);
     if (found == files_.end() || offset < found->second->bytes()) return {};
     const PackedFile& file = *found->second;
-    std::vector<ObjectPart> parts;
+    std::vector<ByteRange> parts;
     for (const Piece& piece : file.layout->pieces((offset - file.bytes()) / file.row_bytes())) {
-      const ObjectPart part{piece.begin * file.each(), piece.tokens * file.each()};
+      const ByteRange part{piece.begin * file.each(), piece.tokens * file.each()};
       // Neighbours are one read.
       if (!parts.empty() && parts.back().offset + parts.back().bytes == part.offset) {
         parts.back().bytes += part.bytes;
