@@ -7,23 +7,14 @@
 #include <cmath>
 
 #include "analyze/analysis.h"
+#include "analyze/two_workers.h"
 #include "analyze/usefulness.h"
 
 namespace echoline::analyze {
 namespace {
 
 // A store that delivers a quarter of what the trainers take.
-Measures behind_a_slow_store() {
-  return {.trainer_rows = 400,
-          .workers = 2,
-          .processors = 8,
-          .decode_seconds = 0.001,
-          .use_seconds = 0.001,
-          .copy_seconds = 0.0001,
-          .store_records = 100,
-          .records = 1000,
-          .record_bytes = 1'000'000};
-}
+Measures behind_a_slow_store() { return two_workers(0.001, 0.001, 100); }
 
 TEST(Curves, GoThroughTodayAndWhatTheModelPredicts) {
   const std::vector<Curve> curves = curves_of(behind_a_slow_store());
@@ -42,6 +33,9 @@ TEST(Curves, GoThroughTodayAndWhatTheModelPredicts) {
   EXPECT_NEAR(curves[0].most(), 100, 1e-6) << "more workers do not help";
   EXPECT_NEAR(curves[1].most(), 400, 1e-6);
   EXPECT_NEAR(curves[1].points[16].rows, 200, 1e-6) << "half of the records in a cache";
+  EXPECT_NEAR(curves[2].points[16].rows, 400, 1e-6) << "with the factor 4.5";
+  EXPECT_NEAR(curves[3].points[0].rows, 25, 1e-6) << "a store at a quarter of its rate";
+  EXPECT_NEAR(curves[3].points[24].rows, 200, 1e-6) << "a store at twice its rate";
 }
 
 TEST(Curves, TheMostTellingOneIsTheFirstWithTheHighestGain) {
@@ -95,13 +89,10 @@ TEST(Usefulness, WrongLinesAreErrorsThatNameThem) {
     ASSERT_FALSE(table.ok()) << wrong;
     EXPECT_TRUE(table.status().message().starts_with("line 2: ")) << table.status().message();
   }
-  EXPECT_FALSE(parse_usefulness(std::string(1000, '\n') +
-                                [] {
-                                  std::string many;
-                                  for (int i = 0; i < 101; ++i) many += "2, 0.5\n";
-                                  return many;
-                                }())
-                   .ok());
+  std::string many(1000, '\n');
+  for (int i = 0; i < 99; ++i) many += "2, 0.5\n";
+  EXPECT_TRUE(parse_usefulness(many).ok());
+  EXPECT_EQ(parse_usefulness(many + "2, 0.5\n").status().message(), "more than 100 factors");
   EXPECT_TRUE(times_to_target({}, *parse_usefulness("2, 0.5")).empty());
 }
 

@@ -59,7 +59,7 @@ class Boxes(unittest.TestCase):
         golden = json.loads((pathlib.Path(__file__).parent / "golden" / "boxes.json").read_text())
         self.assertEqual(list(golden), list(box_cases.CASES))
         for name, (steps, geometry) in box_cases.CASES.items():
-            for given, ours, theirs in zip(self.inputs, self.run_steps(steps), golden[name]):
+            for given, ours, theirs in zip(self.inputs, self.run_steps(steps), golden[name], strict=True):
                 with self.subTest(case=name, sample=given[0]):
                     self.assertIsInstance(ours, dict, ours)
                     expected = numpy.array(theirs["boxes"], numpy.float32).reshape(-1, 4)

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "augment/chain.h"
+#include "augment/image_type.h"
 #include "decode/each_target.h"
 #include "echoline/v1/config.pb.h"
 
@@ -21,14 +22,6 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
     hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 1099511628211U;
   }
   return hash;
-}
-
-decode::FieldType image_type(std::uint32_t channels) {
-  decode::FieldType type;
-  type.name = "image";
-  type.image = true;
-  type.shape = {{0, 0, channels}, 3};
-  return type;
 }
 
 // Smooth, with edges and noise: each has other roundings.

@@ -52,7 +52,9 @@ class Snippets(unittest.TestCase):
         return self.ELSEWHERE.get((block.page, block.first_line)) or self.ELSEWHERE.get((block.page, "*"))
 
     def test_notebooks(self):
-        for notebook in notebooks():
+        found = list(notebooks())
+        self.assertTrue(found, "no notebooks")
+        for notebook in found:
             with self.subTest(notebook=notebook.page), tempfile.TemporaryDirectory(prefix="echoline-docs-") as folder:
                 session = Session(folder)
                 self.addCleanup(session.stop_daemon)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import require_library
+from support.programs import require_library, wait_until
 
 require_library()
 
@@ -64,6 +64,7 @@ class WaitCounter:
             self._seen.append(((asked_ns + time.monotonic_ns()) // 2, waited))
 
     def between(self, begin_ns, end_ns):
+        wait_until(lambda: self._seen and self._seen[-1][0] > end_ns, "a reading after the end")
         return self._at(end_ns) - self._at(begin_ns)
 
     def _at(self, moment_ns):
@@ -181,7 +182,6 @@ class Account(ProcessCase):
         self.resource(Trainer(daemon, step=BATCH / 400))
         counter = self.resource(WaitCounter(daemon))
         trace = self.traced(daemon, 3)
-        time.sleep(0.1)  # so that the counter was read after the end, too
         self.assertEqual(trace.crossings(), [])
         waits = trace.of("trainers")
         self.assertRegex(trace.tracks[waits[0]["tid"]], r"^job default rank 0 \(process \d+\)$")
@@ -225,6 +225,7 @@ class Account(ProcessCase):
         fetched = [(read["args"]["first_record"], read["args"]["last_record"], end_of(read)) for read in reads
                    if read["args"]["ok"]]
         late = [row for row in trace.of("workers", "row") if row["ts"] * 1e3 > trace.about["begin_ns"] + 1e9]
+        self.assertTrue(late)
         for row in late:
             self.assertTrue(any(first <= row["args"]["record"] <= last and end <= row["ts"] for first, last, end in fetched), row)
 

@@ -105,7 +105,7 @@ class FourHosts(HostsCase):
         for record in records:
             self.assertEqual(set(read[record]), set(owners[record]), f"record {record}")
             self.assertGreaterEqual(read[record], owners[record], f"record {record}")
-        # On a busy machine, a late answer is asked for twice.
+        # On a busy machine, a request that times out is sent again.
         self.assertLessEqual(sum((read[record] - owners[record]).total() for record in records), len(records) // 20)
 
     def test_a_job_goes_on_with_a_new_host_and_with_half_of_the_hosts(self):

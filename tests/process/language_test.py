@@ -117,21 +117,24 @@ class Tokenizers(ProcessCase):
         page = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
         return {name: text for name, text in re.findall(r"```(?:python|yaml)\n# (\S+)\n(.*?)```", page, re.DOTALL)}
 
-    def tokens(self, module, write_model):
-        """What the stream of the page gives for each text, with this module instead of the one that it names."""
+    def check_tokens(self, module, program):
+        """The stream of the page, with this module instead of the one that it names, gives the tokens of each text that
+        this program prints, which makes the model first."""
         folder, blocks = self.folder(), self.blocks()
         packages = self.packages(module)
         (folder / "corpus.txt").write_text("\n".join(TEXTS), encoding="utf-8")
         for name, text in blocks.items():
             (folder / name).write_text(text, encoding="utf-8")
-        write_model(folder, packages)
+        expected = json.loads(self.python(folder, packages, program))
+        self.assertEqual(len(expected), len(TEXTS))
         file = next(name for name, text in blocks.items() if re.search(rf"^(?:from|import) {module}", text, re.MULTILINE))
         steps = re.search(r"pipeline:\n(.*)", blocks["tokenize.yaml"], re.DOTALL).group(1)
         steps = steps.replace("subwords.py", str(folder / file)).replace("corpus.txt", str(folder / "corpus.txt"))
         environment = {"PYTHONPATH": packages, "ECHOLINE_PYTHON": "/usr/bin/python3"}
         with Daemon("  train:\n    pipeline:\n" + steps, environment=environment) as daemon:
             with contextlib.closing(echoline.Loader("train", runtime_dir=daemon.runtime_dir)) as loader:
-                return [row[:length].tolist() for batch in loader for row, length in zip(batch["tokens"], batch["length"])]
+                found = [row[:length].tolist() for batch in loader for row, length in zip(batch["tokens"], batch["length"])]
+        self.assertEqual(found, expected)
 
     def packages(self, module):
         """The folder that has this module; the Python of the daemon's workers has numpy."""
@@ -150,29 +153,21 @@ class Tokenizers(ProcessCase):
         return done.stdout
 
     def test_text_becomes_the_ids_of_hugging_face_tokenizers(self):
-        expected = []
-
-        def write_model(folder, packages):
-            expected.extend(json.loads(self.python(folder, packages, (
-                "from tokenizers import Tokenizer, models, pre_tokenizers, trainers\n"
-                "made = Tokenizer(models.BPE())\nmade.pre_tokenizer = pre_tokenizers.ByteLevel()\n"
-                "texts = open('corpus.txt', encoding='utf-8').read().splitlines()\n"
-                "made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, show_progress=False))\n"
-                "made.save('tokenizer.json')\n"
-                "print([made.encode(text).ids for text in texts])"))))
-        self.assertEqual(self.tokens("tokenizers", write_model), expected)
+        self.check_tokens("tokenizers", (
+            "from tokenizers import Tokenizer, models, pre_tokenizers, trainers\n"
+            "made = Tokenizer(models.BPE())\nmade.pre_tokenizer = pre_tokenizers.ByteLevel()\n"
+            "texts = open('corpus.txt', encoding='utf-8').read().splitlines()\n"
+            "made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, show_progress=False))\n"
+            "made.save('tokenizer.json')\n"
+            "print([made.encode(text).ids for text in texts])"))
 
     def test_text_becomes_the_ids_of_sentencepiece(self):
-        expected = []
-
-        def write_model(folder, packages):
-            expected.extend(json.loads(self.python(folder, packages, (
-                "import sentencepiece\n"
-                "sentencepiece.SentencePieceTrainer.train(input='corpus.txt', model_prefix='pieces', vocab_size=60,\n"
-                "    hard_vocab_limit=False, minloglevel=2)\n"
-                "model = sentencepiece.SentencePieceProcessor(model_file='pieces.model')\n"
-                "print([model.encode(text) for text in open('corpus.txt', encoding='utf-8').read().splitlines()])"))))
-        self.assertEqual(self.tokens("sentencepiece", write_model), expected)
+        self.check_tokens("sentencepiece", (
+            "import sentencepiece\n"
+            "sentencepiece.SentencePieceTrainer.train(input='corpus.txt', model_prefix='pieces', vocab_size=60,\n"
+            "    hard_vocab_limit=False, minloglevel=2)\n"
+            "model = sentencepiece.SentencePieceProcessor(model_file='pieces.model')\n"
+            "print([model.encode(text) for text in open('corpus.txt', encoding='utf-8').read().splitlines()])"))
 
 
 class Example(ProcessCase):

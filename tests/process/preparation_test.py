@@ -90,7 +90,7 @@ class SameRows(PreparationCase):
         self.assertLess(received, 0.6 * plain.total("echoline_prepare_bytes_total"))
 
     def test_steps_before_prepare_run_on_the_servers_and_in_the_fallback(self):
-        # A crop decodes parts of pictures, each time another one.
+        # Of a picture that is cropped next, only a part is decoded. Pictures differ in size, and so do their parts.
         for before, more in ((("resize: {field: image, size: [40, 44]}",), ECHO),
                              (("center_crop: {field: image, size: [40, 44]}",), ()),
                              (("resize: {field: image, size: 60}", "center_crop: {field: image, size: [40, 44]}"), ECHO)):

@@ -89,7 +89,7 @@ class Private(ProcessCase):
         self.assertEqual([rank.returncode for rank in ranks], [0] * 4, said)
         lines = [out.splitlines() for out, _ in said]
         folder, = {each[0] for each in lines}
-        self.assertEqual("".join(said for _, said in said), "echoline: started a private daemon for train; to watch it: "
+        self.assertEqual("".join(errors for _, errors in said), "echoline: started a private daemon for train; to watch it: "
                          f"echoline top --runtime-dir {folder}\n")
         self.assertEqual(sorted(label for each in lines for line in each[1:] for label in json.loads(line)),
                          list(range(RECORDS)))

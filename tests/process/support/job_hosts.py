@@ -125,9 +125,6 @@ class Job:
             raise AssertionError(f"the ranks have different states: {states}")
         return batches, json.loads(states.pop())
 
-    def news(self):
-        return [line["news"] for trainer in self.trainers for line in trainer.lines() if "news" in line]
-
     def kill(self):
         for trainer in self.trainers:
             trainer.kill()
