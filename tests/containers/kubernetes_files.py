@@ -1,5 +1,4 @@
 """The objects of deploy/kubernetes, and the schemas that they must fit."""
-import copy
 import pathlib
 import shutil
 import subprocess
@@ -99,7 +98,7 @@ def check_schema(given):
             check_schema({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["name"]},
                           "spec": job["template"]["spec"]})
         name, model = MODELS[given["kind"]]
-        given = _without_quantities(copy.deepcopy(given)) if given["kind"] == "JobSet" else given
+        given = _without_quantities(given) if given["kind"] == "JobSet" else given
         known = getattr(module(name), model).model_validate(given)
         unknown = _unknown(given, known.model_dump(mode="json", by_alias=True, exclude_unset=True))
         if unknown:

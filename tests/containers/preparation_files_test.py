@@ -25,7 +25,7 @@ def prepare():
 
 
 def autoscalers():
-    """(metric's query or name, target, behaviour) of both."""
+    """(metric's name or query, target, behaviour, threshold) of both."""
     hpa, = objects("hpa")
     scaled, = objects("keda")
     metric = hpa["spec"]["metrics"][0]["external"]

@@ -166,7 +166,7 @@ class Private(ProcessCase):
         os.kill(daemon, signal.SIGTERM)
 
     def test_code_that_was_edited_runs_at_once(self):
-        code = self.place / "numbers_set.py"
+        code = self.place / "numbers set.py"  # a space, as folders often have
         for factor in (1, 2):
             code.write_text(f"class Numbers:\n    def __len__(self):\n        return 4\n\n    def __getitem__(self, index):\n"
                             f"        return {{'x': {factor} * index}}\n")

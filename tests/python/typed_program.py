@@ -1,4 +1,4 @@
-"""What mypy must see of the package; typed_test.py runs it. Where the program has a mistake, a comment says which one."""
+"""What mypy must see of the package; steps_test.py runs it. Where the program has a mistake, a comment says which one."""
 from typing import Any, Dict, Tuple, assert_type
 
 import echoline

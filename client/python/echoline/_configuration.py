@@ -72,9 +72,9 @@ def _lines(key: str, value: Any, indent: str) -> List[str]:
 def code_of(text: str) -> str:
     """The text of the users' Python that a configuration names: daemons read it when they start."""
     found = []
-    for path in re.findall(r"""\bfile["']?\s*:\s*["']?([^\s"',{}]+\.py)\b""", text):
+    for _, quoted, plain in re.findall(r"""\bfile["']?\s*:\s*(?:(["'])(.+?\.py)\1|([^\s"',{}]+\.py)\b)""", text):
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            with open(path, encoding="utf-8") as file:
+            with open(quoted or plain, encoding="utf-8") as file:
                 found.append(file.read())
     return "\0".join(found)
 

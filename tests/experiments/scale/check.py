@@ -31,11 +31,11 @@ def model(setting, cluster, step_seconds, epoch):
     return 1 / simulate(job, store, 4 * STEPS, fleet).rate(STEPS)
 
 
-def periods(setting, run):
+def periods(setting, ends):
     """{epoch: period} of the steps after those of the start. Where a fleet makes epochs differ, of the first one, too."""
     def between(first, last):
-        return (run.ends[last - 1] - run.ends[first - 1]) / (last - first)
-    later = {1: between(STEPS + SLOTS, len(run.ends))}
+        return (ends[last - 1] - ends[first - 1]) / (last - first)
+    later = {1: between(STEPS + SLOTS, len(ends))}
     return {0: between(SLOTS + 4, STEPS - SLOTS), **later} if setting.fleet else later
 
 
@@ -52,8 +52,7 @@ def main():
         for setting in SETTINGS:
             if step_seconds is not None and options.only not in setting.name:
                 continue
-            run = cluster.run(setting)
-            for epoch, seen in periods(setting, run).items():
+            for epoch, seen in periods(setting, cluster.run(setting)).items():
                 step_seconds = step_seconds or seen
                 computed = model(setting, cluster, step_seconds, epoch)
                 difference = computed / seen - 1

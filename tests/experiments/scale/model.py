@@ -59,12 +59,9 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """What happened: the end of each step, seconds of waiting of all hosts, and the bytes that each part served."""
-    ends: numpy.ndarray
+    """What happened."""
+    ends: numpy.ndarray  # of the steps, in seconds after the start
     late_hosts: numpy.ndarray  # of each step, the host that was ready last
-    store_bytes: float
-    fleet_bytes: float
-    link_bytes: float
 
     def rate(self, first):
         """Steps per second after the step `first`."""
@@ -111,9 +108,8 @@ def request_points(steps, window):
     return points
 
 
-def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Optional[Preparation] = None, seed=1,
-             begin: float = 0.0):
-    """The course of `steps` steps. All hosts begin at `begin` with nothing read."""
+def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Optional[Preparation] = None, seed=1):
+    """The course of `steps` steps. All hosts begin with nothing read."""
     draw = numpy.random.default_rng(seed)
     hosts, kept = job.hosts, fleet.kept if fleet else 0.0
     piece = job.step_bytes
@@ -123,10 +119,10 @@ def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Opti
     requests = math.ceil(piece * (1 - kept) / job.request_bytes)
     link_seconds = carried / numpy.broadcast_to(numpy.asarray(job.link, float), hosts)
     store_queue, fleet_queue, servers = Queue(), Queue(), Queue()
-    linked, made = numpy.full(hosts, begin), []
+    linked, made = numpy.zeros(hosts), []
     ends, late_hosts = [], []
     for step in range(steps):
-        requested = made[points[step] - 1] if points[step] else numpy.full(hosts, begin)
+        requested = made[points[step] - 1] if points[step] else numpy.zeros(hosts)
         sent = store_queue.serve(requested, piece * (1 - kept) / store.rate)
         sent = numpy.maximum(sent, requested + delays(store, requests, hosts, draw)) if requests else sent
         if fleet:
@@ -137,12 +133,11 @@ def simulate(job, store, steps, fleet: Optional[Fleet] = None, preparation: Opti
         # A link carries the first bytes while the store still sends the last ones.
         linked = numpy.maximum(requested, linked) + link_seconds
         arrived = numpy.maximum(sent, linked)
-        released = ends[step - job.slots] if step >= job.slots else begin
-        made.append(numpy.maximum(numpy.maximum(arrived, released), made[-1] if made else begin) + job.make_seconds)
+        released = ends[step - job.slots] if step >= job.slots else 0.0
+        made.append(numpy.maximum(numpy.maximum(arrived, released), made[-1] if made else 0.0) + job.make_seconds)
         late_hosts.append(int(made[-1].argmax()))
-        ends.append(max(made[-1].max(), ends[-1] if ends else begin) + job.step_seconds)
-    total = hosts * steps * piece
-    return Course(numpy.array(ends), numpy.array(late_hosts), total * (1 - kept), total * kept, hosts * steps * carried)
+        ends.append(max(made[-1].max(), ends[-1] if ends else 0.0) + job.step_seconds)
+    return Course(numpy.array(ends), numpy.array(late_hosts))
 
 
 def start_seconds(hosts, index_bytes, store_rate, link, daemon_seconds):
