@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "config/config_page.h"
 #include "config/load.h"
@@ -20,6 +23,14 @@ std::string read_page(const std::string& path) {
   return text.str();
 }
 
+std::set<std::string> python_files(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".py") names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
 TEST(ConfigPage, EqualsTheCommentsOfTheSchema) {
   const std::string path = ECHOLINE_SOURCE_DIR "/docs/config.md";
   const std::string page = config_page(ECHOLINE_SCHEMA);
@@ -29,10 +40,14 @@ TEST(ConfigPage, EqualsTheCommentsOfTheSchema) {
 
 TEST(PythonSteps, EqualTheSchema) {
   const std::string folder = ECHOLINE_SOURCE_DIR "/client/python/echoline/steps/";
-  for (const auto& [name, text] : python_steps(ECHOLINE_SCHEMA)) {
+  const auto modules = python_steps(ECHOLINE_SCHEMA);
+  for (const auto& [name, text] : modules) {
     if (std::getenv("ECHOLINE_UPDATE_DOCS") != nullptr) std::ofstream(folder + name) << text;
     EXPECT_EQ(read_page(folder + name), text) << "run config_test with ECHOLINE_UPDATE_DOCS=1";
   }
+  std::set<std::string> names = {"_step.py"};  // written by hand
+  for (const auto& module : modules) names.insert(module.first);
+  EXPECT_EQ(python_files(folder), names) << "remove files of steps that the schema no longer has";
 }
 
 TEST(ConfigPage, HasAnExampleThatIsAccepted) {

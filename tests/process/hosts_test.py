@@ -70,9 +70,10 @@ class HostsCase(ProcessCase):
         return [collections.Counter(client for client, begin, end in asked[name] if begin <= first and last <= end)
                 for name, first, last in self.places]
 
-    def whole_shards(self, answers):
-        sizes = {path.name: path.stat().st_size for path in self.records.paths}
-        return [answer for answer in answers if answer[3] - answer[2] + 1 == sizes.get(answer[1])]
+    def share_read(self, answers):
+        """The bytes of shards that were answered, as a multiple of the data."""
+        shards = {path.name for path in self.records.paths}
+        return sum(last - first + 1 for _, name, first, last in answers if name in shards) / self.records.bytes
 
 
 class FourHosts(HostsCase):
@@ -84,7 +85,8 @@ class FourHosts(HostsCase):
             indexes = [(client, name) for client, name, *_ in answers if name.endswith(".echoline-index")]
             self.assertEqual(sorted(set(indexes)), sorted((host.address, f"{path.name}.echoline-index")
                                                           for host in self.hosts for path in self.records.paths))
-            self.assertEqual(self.whole_shards(answers), [], "the published index saves the pass over the shards")
+            # Each would read all of the data to make the index, and reads only the first records to try the steps.
+            self.assertLess(self.share_read(answers), 0.1 * HOSTS, "the published index saves the pass over the shards")
             with Job(daemons, RANKS, more=["--stop-after", count]) as job:
                 batches, _ = job.await_steps(count).steps()
                 answers += self.store.answers_at_rest()
@@ -145,8 +147,7 @@ class FourHosts(HostsCase):
                 batches, _ = job.await_steps(2 * STEPS).steps()
                 answers = self.store.answers_at_rest()
         self.check_equal_batches(batches, self.expected[:2 * STEPS])
-        shards = {path.name for path in self.records.paths}
-        read = sum(last - first + 1 for _, name, first, last in answers if name in shards) / self.records.bytes
+        read = self.share_read(answers)
         print(f"two epochs on {HOSTS} hosts read {read:.3f} times the data, their starts included")
         self.assertLessEqual(read, 1.1)
 
