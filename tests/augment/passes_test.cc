@@ -52,7 +52,7 @@ void compare_rows(const Axis& axis, Filter filter, std::uint32_t channels, std::
   if (height % 3 == 0) mirror_outputs(weights);
   // Without a byte to spare at the end, so that a sanitizer sees each read beyond it.
   const std::vector<std::uint8_t> source = noise(std::size_t{width} * channels * height);
-  const View view{source.data(), std::size_t{width} * channels, {height, width}, channels, false};
+  const View view{{source.data(), std::size_t{width} * channels, {height, width}, channels}, false};
   const std::size_t bytes = std::size_t{axis.count} * channels * height;
   std::vector<std::uint8_t> expected(bytes);
   resize_rows_plain(view, weights, expected.data());

@@ -22,7 +22,7 @@ struct Pixels {
     return data[(y * size.width + x) * channels + c];
   }
   View view() const {
-    return {data.data(), std::size_t{size.width} * channels, size, channels, false};
+    return {{data.data(), std::size_t{size.width} * channels, size, channels}, false};
   }
 };
 

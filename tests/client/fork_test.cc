@@ -66,7 +66,8 @@ TEST(Fork, AChildInheritsNothingWhileThreadsAttachAndDetach) {
 }
 
 TEST(Fork, AChildCanAttachWhileAThreadOfTheParentAttaches) {
-  ServerProcess server({"rows=4000"});
+  // The first batch stays in the ring until both have attached.
+  ServerProcess server({"rows=4000", "consumers=2"});
   kill(server.pid(), SIGSTOP);  // the request stays unanswered
   std::uint64_t first_row = 1;
   std::jthread attaching([&] {
