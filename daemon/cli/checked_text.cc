@@ -35,6 +35,12 @@ std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
       config::format_bytes(needed - free_bytes));
 }
 
+std::string tried_text(const TriedRecords& records) {
+  std::string text = fmt::format("  records tried: {}, bad: {}\n", records.tried, records.bad);
+  if (records.bad > 0) text += fmt::format("    {}\n", records.first_error);
+  return text;
+}
+
 std::string stream_text(const std::string& file, const Checked& checked, std::uint64_t free_bytes) {
   if (!checked.looked) return "  data: not checked\n";
   if (!checked.indexed) {
@@ -50,12 +56,13 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
                                 "window's samples ready for use\n",
                                 config::format_bytes(memory.decoded));
   return fmt::format(
-      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache {})\n{}{}",
+      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache "
+      "{})\n{}{}{}",
       pluralize(checked.records, "record"), pluralize(checked.rows, "row"),
       pluralize(checked.batches, "batch"), config::format_bytes(memory.total()),
       config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
       config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded,
-      second_pass_text(checked, free_bytes));
+      second_pass_text(checked, free_bytes), tried_text(checked.tried));
 }
 
 // "ok" must not promise what nobody looked at.
@@ -70,6 +77,10 @@ std::string not_checked_text(const CheckedStreams& all) {
   std::string text;
   if (unseen > 0) {
     text += fmt::format(", without the data and memory of {}", pluralize(unseen, "stream"));
+  }
+  const std::size_t with_bad = count([](const Checked& checked) { return checked.tried.bad > 0; });
+  if (with_bad > 0) {
+    text += fmt::format(", except for bad records in {}", pluralize(with_bad, "stream"));
   }
   if (unindexed > 0) {
     text += fmt::format(", without the memory of {} that no index exists for",
@@ -89,6 +100,9 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["records"] = checked.records;
   line["rows_per_epoch"] = checked.rows;
   line["batches_per_epoch"] = checked.batches;
+  line["records_tried"] = checked.tried.tried;
+  line["records_bad"] = checked.tried.bad;
+  if (checked.tried.bad > 0) line["first_bad_record"] = checked.tried.first_error;
   if (!checked.code.empty()) line["python"] = checked.code;
   line["memory_bytes"] = {{"ring", checked.memory.ring},
                           {"read_ahead", checked.memory.read_ahead},

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/status.h"
-#include "echoline/v1/config.pb.h"
+#include "cli/row_attempts.h"
 #include "engine/open/stream_core.h"
 
 namespace echoline::cli {
 
 // Makes the rows of a few records twice, in another order and mostly in other worker processes, and
 // compares their bytes. kFailedPrecondition names the sample and the field that differ. Blocks.
-Status check_repeatable(const v1::Stream& stream, const engine::StreamCore& core);
+Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts);
 
 }  // namespace echoline::cli

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/pluralize.h"
+#include "cli/bad_record_check.h"
 #include "cli/first_record.h"
 #include "cli/repeat_check.h"
+#include "cli/row_attempts.h"
 #include "config/pipeline.h"
 #include "engine/open/open_stream.h"
 #include "record/core/local_file.h"
@@ -95,7 +97,9 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
     checked.code.push_back(fmt::format("{} of {}, in {} ({})", function.name, function.file,
                                        pluralize(function.workers, "worker"), workers->versions()));
   }
-  return checked.code.empty() ? Status() : check_repeatable(stream, core);
+  ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
+  ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));
+  return checked.code.empty() ? Status() : check_repeatable(core, attempts);
 }
 
 // The `read` step with only the addresses that are checked.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/bad_record_check.h"
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::cli {
@@ -26,12 +27,13 @@ struct Checked {
   bool indexed = false;  // the index exists, so the other values are known
   std::uint64_t records = 0, rows = 0, batches = 0;
   Memory memory;
+  TriedRecords tried;
   std::vector<std::string> code;  // the users' functions that its steps call, one line each
 };
 
 // Opens the storage, lists it (only the first addresses of a store without an index), and decodes a
 // first record. If an index exists, also a published one, or none is needed, it opens the stream as
-// a daemon would. Blocks. Errors name step and key if possible.
+// a daemon would and makes rows of a few records. Blocks. Errors name step and key if possible.
 Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
                              const v1::Daemon& daemon);
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/command_run.h"
@@ -17,6 +18,11 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+std::string file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 class Check : public ::testing::Test {
  protected:
@@ -67,6 +73,25 @@ TEST_F(Check, OfDataWithoutAnIndexSaysThatTheyAreThere) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("state")));
   index();
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
+}
+
+TEST_F(Check, TriesRecordsFromAllShardsAndCountsBadOnes) {
+  // The labels of the last shard are no numbers: the content follows a header of 512 bytes.
+  const std::string shard = folder_.file("shards/shard-000002.tar");
+  std::string bytes = file_bytes(shard);
+  for (std::size_t at = bytes.find(".cls"); at != std::string::npos;
+       at = bytes.find(".cls", at + 1))
+    bytes[at / 512 * 512 + 512] = 'x';
+  std::ofstream(shard, std::ios::binary) << bytes;
+  check({});  // writes the configuration
+  index();
+  const CommandResult result = check({});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("ok, except for bad records in 1 stream\n"));
+  EXPECT_THAT(result.out, HasSubstr("  records tried: 16, bad: 5\n    sample 41 (key "));
+  const auto json = nlohmann::json::parse(check({}, {"--json"}).out)["streams"]["train"];
+  EXPECT_EQ(json["records_tried"], 16);
+  EXPECT_EQ(json["records_bad"], 5);
 }
 
 TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {

@@ -1,0 +1,27 @@
+#include "cli/bad_record_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "record/core/data_set.h"
+
+namespace echoline::cli {
+
+Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts) {
+  constexpr std::uint64_t kRecordsMax = 16;
+  const record::Index& index = core.data_set->index();
+  TriedRecords records;
+  records.tried = std::min(index.record_count(), kRecordsMax);
+  for (std::uint64_t i = 0; i < records.tried; ++i) {
+    const std::uint64_t record =
+        core.data_set->random_access() ? i * index.record_count() / records.tried : i;
+    ECHOLINE_ASSIGN(const MadeRow row, attempts.make(record));
+    if (row.error.empty() || records.bad++ > 0) continue;
+    records.first_error =
+        fmt::format("sample {} (key {}): {}", record, index.key(record), row.error);
+  }
+  return records;
+}
+
+}  // namespace echoline::cli

@@ -1,0 +1,22 @@
+// The part of `echoline check` about records: how many of a few are bad.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "cli/row_attempts.h"
+
+namespace echoline::cli {
+
+struct TriedRecords {
+  std::uint64_t tried = 0, bad = 0;
+  std::string first_error;  // names the record; empty if none is bad
+};
+
+// Makes rows of up to 16 records from all over the data set (of compressed shards: of the first
+// ones, because a record costs the unpacking of all before it). An error: a record cannot be read.
+// Blocks.
+Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts);
+
+}  // namespace echoline::cli
