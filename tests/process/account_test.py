@@ -5,6 +5,7 @@ the same waits span by span."""
 import bisect
 import itertools
 import json
+import re
 import threading
 import time
 from xml.etree import ElementTree
@@ -26,7 +27,7 @@ class Trainer:
     """A thread that takes batches and works for `step` seconds on each."""
 
     def __init__(self, daemon, step):
-        self.waited, self._step, self._ends = 0.0, step, threading.Event()
+        self.waits, self._step, self._ends = [], step, threading.Event()
         self._loader = echoline.Loader("train", runtime_dir=daemon.runtime_dir)
         self._thread = threading.Thread(target=self._train)
         self._thread.start()
@@ -35,9 +36,13 @@ class Trainer:
         while not self._ends.is_set():
             asked = time.perf_counter()
             batch = self._loader.next()
-            self.waited += time.perf_counter() - asked
+            self.waits.append(time.perf_counter() - asked)
             del batch
             time.sleep(self._step)
+
+    @property
+    def waited(self):
+        return sum(self.waits)
 
     def pause(self):
         """Ends the loop; the trainer stays attached."""
@@ -154,11 +159,14 @@ class Account(ProcessCase):
         waited = daemon.total("echoline_consumer_wait_seconds_total")
         self.assertLess(abs(waited / trainer.waited - 1), WITHIN, (waited, trainer.waited))
         self.assertGreater(daemon.total("echoline_fetch_wait_seconds_total", place="store"), 0.9 * waited)
+        self.check_histogram_of_waits(daemon, trainer)
         busy = daemon.total("echoline_stage_seconds_total", stage="prep", state="busy")
         steps = daemon.metric_lines("echoline_step_seconds_total")
         self.assertLess(abs(sum(steps.values()) / busy - 1), 0.5, (steps, busy))  # a handful of timed rows
         for step in ("decode image", "random_resized_crop image", "normalize image"):
             self.assertTrue(any(f'step="{step}"' in labels for labels in steps), steps)
+        rows = daemon.total("echoline_row_seconds_sum", kind="first")
+        self.assertAlmostEqual(rows / sum(steps.values()), 1, delta=WITHIN)
         self.assertEqual(found["now"]["limit"], "storage")
         self.assertAlmostEqual(found["measured"]["rows_per_second"] / found["now"]["rows_per_second"], 1, delta=0.15)
         self.assertAlmostEqual(found["what_if"][0]["rows_per_second"] / found["now"]["rows_per_second"], 2, delta=0.01)
@@ -167,6 +175,16 @@ class Account(ProcessCase):
         self.assertEqual((shapes.count("polyline"), shapes.count("circle")), (4, 4), "a curve and today, four times")
         self.assertEqual([target["factor"] for target in found["targets"]], [1, 2, 4])
         self.assertAlmostEqual(found["targets"][1]["time"], 0.5, delta=0.01)  # a second use costs nothing here
+
+    def check_histogram_of_waits(self, daemon, trainer):
+        name = "echoline_consumer_batch_wait_seconds"
+        self.assertLess(abs(daemon.total(f"{name}_sum") / trainer.waited - 1), WITHIN)
+        self.assertEqual(daemon.total(f"{name}_count"), len(trainer.waits))
+        for labels, counted in daemon.metric_lines(f"{name}_bucket").items():
+            bound = float(re.search(r'le="([^"]+)"', labels).group(1))
+            least, most = (sum(wait <= factor * bound + more for wait in trainer.waits)
+                           for factor, more in ((0.98, -0.001), (1.02, 0.001)))  # Python measures a bit more
+            self.assertTrue(least <= counted <= most, (labels, counted, least, most))
 
     def traced(self, daemon, seconds):
         out = self.folder() / "trace.json"

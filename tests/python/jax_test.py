@@ -4,6 +4,7 @@ import unittest
 import numpy as np
 
 from framework_case import FrameworkTests
+from mix_case import MixTests, one_hot
 from ring_server import RingServer, images, points, tokens
 
 try:
@@ -11,6 +12,7 @@ try:
     import jax.numpy as jnp
     import echoline
     import echoline.jax
+    from echoline._mix import random_of
 except ImportError as error:
     raise unittest.SkipTest(f"no JAX: {error}") from error
 
@@ -52,6 +54,21 @@ class JaxLoader(FrameworkTests, unittest.TestCase):
                 self.loader(server, echo=2)
             loader = self.loader(server, device=jax.devices("cpu")[0])
             self.assertEqual(sum(1 for _ in loader), 10)
+
+
+class JaxMix(MixTests, unittest.TestCase):
+    module = echoline.jax
+
+    def test_mixup_blends_images_and_labels_with_the_drawn_share(self):
+        with RingServer() as server:
+            for batch in self.loader(server, fields={"image": "image", "label": "label"}):
+                rows = list(range(4 * batch.step, 4 * batch.step + 4))
+                batch["image"] = batch["image"].astype(jnp.float32) / 255
+                mixed = echoline.jax.MixUp(0.3, 40)(batch)
+                share, plain = random_of(batch).beta(0.3, 0.3), images(0, rows).astype(np.float32) / 255
+                np.testing.assert_allclose(mixed["image"], share * plain + (1 - share) * np.roll(plain, 1, 0), atol=1e-6)
+                np.testing.assert_allclose(mixed["label"], share * one_hot(rows) + (1 - share) * one_hot(np.roll(rows, 1)),
+                                           atol=1e-6)
 
 
 if __name__ == "__main__":

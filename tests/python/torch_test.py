@@ -2,16 +2,20 @@
 import signal
 import subprocess
 import sys
+import types
 import unittest
+import unittest.mock
 import warnings
 
 from framework_case import FrameworkTests
+from mix_case import CLASSES, MixTests
 from ring_server import RingServer, points
 
 try:
     import torch
     import echoline
     import echoline.torch
+    from echoline._mix import random_of
 except ImportError as error:
     raise unittest.SkipTest(f"no torch: {error}") from error
 
@@ -161,6 +165,56 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
         from echoline.cuda import _dtype_number
         numbers = [_dtype_number("image", dtype) for dtype in (torch.float16, torch.float32, torch.bfloat16)]
         self.assertEqual(numbers, [9, 10, 12])
+
+
+class TorchMix(MixTests, unittest.TestCase):
+    module = echoline.torch
+
+    def torchvision(self, kind, alpha):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                from torchvision.transforms import v2
+        except ImportError:
+            self.skipTest("no torchvision to compare with")
+        return getattr(v2, kind)(alpha=alpha, num_classes=CLASSES)
+
+    def check_against(self, kind, batch, alpha):
+        """Gives torchvision's transform the draws of the batch."""
+        random, theirs = random_of(batch), self.torchvision(kind, alpha)
+        share = random.beta(alpha, alpha)
+        places = [torch.tensor([random.randint(7)]), torch.tensor([random.randint(5)])]
+        theirs._dist = types.SimpleNamespace(sample=lambda shape: share)
+        with unittest.mock.patch("torch.randint", side_effect=places):
+            image, label = theirs(batch["image"], batch["label"])
+        mixed = getattr(echoline.torch, kind)(alpha, CLASSES)(batch)
+        for name, expected in (("image", image), ("label", label)):
+            self.assertEqual(mixed[name].dtype, expected.dtype)
+            self.assertTrue(torch.equal(mixed[name], expected), f"{kind}, {name}, {expected.dtype}, step {batch.step}")
+
+    def test_values_are_those_of_torchvision_with_the_same_draws(self):
+        with RingServer() as server:
+            for batch in self.loader(server):
+                plain = batch["image"].permute(0, 3, 1, 2)
+                for image in (plain.float() / 255, (plain / 255).to(torch.bfloat16), plain.double()):
+                    batch["image"] = image
+                    self.check_against("MixUp", batch, 0.3)
+                for image in (plain, plain.half()):
+                    batch["image"] = image
+                    self.check_against("CutMix", batch, 1.0)
+                if batch.epoch > 0:
+                    break
+
+    def test_soft_labels_are_mixed_as_they_are_and_the_memory_format_stays(self):
+        with RingServer() as server:
+            batch = self.loader(server).next()
+            batch["image"] = batch["image"].permute(0, 3, 1, 2).float()
+            hard = echoline.torch.MixUp(0.3, CLASSES)(batch)
+            batch["label"] = torch.nn.functional.one_hot(batch["label"], CLASSES).float()
+            soft = echoline.torch.MixUp(0.3, CLASSES)(batch)
+            self.assertTrue(torch.equal(hard["label"], soft["label"]))
+            self.assertTrue(soft["image"].is_contiguous(memory_format=torch.channels_last))
+            with self.assertRaisesRegex(echoline.InvalidArgument, "neither a class for each row nor 3 shares"):
+                echoline.torch.MixUp(0.3, 3)(batch)
 
 
 if __name__ == "__main__":

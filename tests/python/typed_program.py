@@ -29,6 +29,12 @@ with echoline.torch.Loader("train") as loader:
 for image, label in echoline.torch.Loader("train", fields=("image", "label")):
     assert_type(image, torch.Tensor)
 assert_type(echoline.torch.Loader("train", fields={"image": "pixels"}).next(), "echoline.torch.TensorBatch | None")
+mix = echoline.torch.RandomChoice([echoline.torch.MixUp(0.2, 10), echoline.torch.CutMix(1.0, classes=10)])
+assert_type(echoline.torch.Loader("train", collate=mix).next(), "echoline.torch.TensorBatch | None")
+for image, label in echoline.torch.Loader("train", fields=("image", "label"), collate=mix):
+    assert_type(label, torch.Tensor)
+assert_type(mix(batch), echoline.torch.TensorBatch)
+echoline.torch.MixUp(0.2)  # type: ignore[call-arg]
 
 
 def collate(batch: echoline.torch.TensorBatch) -> Tuple[torch.Tensor, int]:

@@ -167,6 +167,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
   stats.steps.push_back({"decode image", 64, 1'000'000'000});
+  stats.preparation.first_times.add(4'000'000, 64);
   engine::ConsumerStats consumer;
   consumer.job = "default";
   consumer.batch_size = 64;
@@ -174,6 +175,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   consumer.row = 128;
   consumer.batches = 21;
   consumer.wait_ns = {1'000'000'000, 2'000'000'000, 0, 0, 500'000'000};
+  consumer.batch_waits.add(20'000'000, 20);
+  consumer.batch_waits.add(2'000'000'000);
   consumer.device = {
       .batches = 10, .uses = 20, .bytes = 3000, .copy_ns = 1'500'000'000, .wait_ns = 250'000'000};
   consumer.changes = {{12, 1500}};

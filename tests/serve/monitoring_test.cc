@@ -96,6 +96,21 @@ TEST_F(Monitoring, ServesRequestTimesAsAHistogramAndWaitsByTheirReason) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+TEST_F(Monitoring, ServesTheWaitsForABatchAndTheTimeOfARowAsHistograms) {
+  const std::string text = get("/metrics").body;
+  const std::string wait = "echoline_consumer_batch_wait_seconds";
+  const std::string of = "{stream=\"train\",consumer=\"default/0\"";
+  const std::string row = "echoline_row_seconds";
+  for (const std::string& line :
+       {"# TYPE " + wait + " histogram\n", wait + "_bucket" + of + ",le=\"0.01\"} 0\n",
+        wait + "_bucket" + of + ",le=\"0.025\"} 20\n", wait + "_bucket" + of + ",le=\"+Inf\"} 21\n",
+        wait + "_sum" + of + "} 2.4\n", "# TYPE " + row + " histogram\n",
+        row + "_bucket{stream=\"train\",kind=\"first\",le=\"0.0025\"} 0\n",
+        row + "_bucket{stream=\"train\",kind=\"first\",le=\"0.005\"} 64\n",
+        row + "_count{stream=\"train\",kind=\"again\"} 0\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 TEST_F(Monitoring, ExportsTheProcessMetricsOfEveryExporter) {
   const std::string text = get("/metrics").body;
   const auto value = [&text](const std::string& name) {
@@ -206,6 +221,8 @@ TEST_F(Monitoring, CountsTwoTrainersAtOneRankInOneSeries) {
   EXPECT_THAT(text, HasSubstr(series + "42\n"));
   EXPECT_EQ(text.find(series), text.rfind(series));
   EXPECT_THAT(text, HasSubstr("echoline_consumers{stream=\"twins\"} 2"));
+  EXPECT_THAT(text, HasSubstr("echoline_consumer_batch_wait_seconds_count{stream=\"twins\","
+                              "consumer=\"default/0\"} 42"));
   EXPECT_THAT(text,
               HasSubstr("echoline_device_uses_total{stream=\"twins\",consumer=\"default/0\"} 40"));
 }

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, Option
 from . import cuda
 from ._errors import FailedPrecondition, InvalidArgument
 from ._loader import Loader as NumpyLoader
+from ._mix import Mix
 
 UNAVAILABLE = 7  # echoline_status
 
@@ -43,10 +44,13 @@ class FrameworkLoader(ABC, Generic[Item]):
     fresh_per_epoch: int
     last: str
     rows_per_epoch: int
+    seed: int
 
     def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Fields],
                  collate: Optional[Callable[[Any], Item]]) -> None:
-        self._loader, self._collate = loader, collate
+        # A mix works on the fields of the stream and needs the place of the batch, which a tuple does not have.
+        self._mix, self._collate = (collate, None) if isinstance(collate, Mix) else (None, collate)
+        self._loader, self._seed, self._rank = loader, loader.seed, loader.rank
         self._renamed = dict(fields) if isinstance(fields, Mapping) else None
         self._tuple = None if fields is None or self._renamed is not None else tuple(fields)
         known = loader.fields
@@ -61,6 +65,9 @@ class FrameworkLoader(ABC, Generic[Item]):
         for name in fields:
             if name not in known and name not in ROW_FACTS:
                 raise KeyError(f"no field {name!r}; there are: {', '.join((*known, *ROW_FACTS))}")
+        for name in () if self._mix is None else self._mix.fields:
+            if name not in self._names:
+                raise KeyError(f"{self._mix!r} needs field {name!r}; there are: {', '.join(self._names)}")
         if self._loader.last == "pad" and self._tuple is not None and "valid" not in self._tuple:
             raise InvalidArgument("the stream fills its last batch with repeats (batch.last: pad), which a tuple does not "
                                   'mark: add "valid" to fields, or leave fields out')
@@ -71,6 +78,9 @@ class FrameworkLoader(ABC, Generic[Item]):
 
     def _convert(self, batch: Any) -> Item:
         made = self._make(batch, self._names)
+        made.seed, made.rank = self._seed, self._rank
+        if self._mix is not None:
+            made = self._mix(made)
         if self._tuple is not None:
             made = self._to_tuple(made, self._tuple)
         elif self._renamed is not None:
@@ -122,6 +132,8 @@ class FrameworkLoader(ABC, Generic[Item]):
         returns = "dicts" if self._renamed is None else f"dicts of {', '.join(self._renamed.values())}"
         if self._tuple is not None:
             returns = f"tuples of {', '.join(self._tuple)}"
+        if self._mix is not None:
+            returns = f"{returns}, mixed by {self._mix!r}"
         if self._collate is not None:
             returns = f"what {getattr(self._collate, '__name__', self._collate)} makes of {returns}"
         return f"{type(self).__module__}.{self._loader!r}, giving {returns}"

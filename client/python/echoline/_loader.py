@@ -292,6 +292,11 @@ class Loader(native.Loader):
         """The fingerprint of data, order and values; equal on all hosts of a job."""
         return self._info()["fingerprint"]
 
+    @property
+    def seed(self) -> int:
+        """The seed of the stream, from which all its draws follow."""
+        return self._info()["seed"]
+
     # ---- end ----
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Batches as jax.Arrays. Only this module imports jax.
+"""Batches as jax.Arrays. Only this module and _jax_mix.py import jax.
 
     loader = echoline.jax.Loader("train")                    # on the CPU
     loader = echoline.jax.Loader("train", device="cuda:0")   # on a GPU, by DLPack
@@ -20,13 +20,15 @@ from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
 from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, host_options
+from ._jax_mix import CutMix, MixUp
+from ._mix import RandomChoice
 from ._options import FrameworkOptions
 from .cuda import Flip, Normalize, Ragged
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["ArrayBatch", "Flip", "Loader", "Normalize", "Ragged"]
+__all__ = ["ArrayBatch", "CutMix", "Flip", "Loader", "MixUp", "Normalize", "Ragged", "RandomChoice"]
 
 
 class ArrayBatch(Dict[str, Any]):
@@ -34,6 +36,9 @@ class ArrayBatch(Dict[str, Any]):
 
     `sample_ids`, `uses`, `flags` and `valid` are numpy arrays.
     """
+
+    seed: int
+    rank: int
 
     def __init__(self, batch: Union[Batch, cuda.Batch], values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -70,7 +75,7 @@ class Loader(FrameworkLoader[Any]):
 
     Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order;
     `fields={"image": "pixels"}` yields dicts of these fields with the names on the right. `collate` is a function of such
-    a batch whose result the loop yields instead.
+    a batch whose result the loop yields instead; a MixUp, CutMix or RandomChoice of them mixes before that.
     `device`: "cpu", "cuda", "cuda:1", or a jax.Device. On a GPU there are also `depth`, `echo`, `transforms` and `pad` of
     echoline.cuda.Loader, and JAX's stream waits for each array.
     """

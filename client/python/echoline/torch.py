@@ -1,6 +1,6 @@
 """Batches as torch tensors: views of shared memory on the CPU, of the loader's buffers on a GPU.
 
-Only this module imports torch. Tensors hold their slot or buffer as long as they exist. torch has no read-only tensors:
+Only this module and _torch_mix.py import torch. Tensors hold their slot or buffer as long as they exist. torch has no read-only tensors:
 do not write to a tensor of shared memory in place, the process would end with a fault; write to its `.clone()`.
 """
 from __future__ import annotations
@@ -21,13 +21,15 @@ from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
 from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, host_options
 from ._library import native
+from ._mix import Mix, RandomChoice
 from ._options import FrameworkOptions
+from ._torch_mix import CutMix, MixUp
 from .cuda import Flip, Normalize, Ragged
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Dataset", "Flip", "Loader", "Normalize", "Ragged", "TensorBatch", "to_tensor"]
+__all__ = ["CutMix", "Dataset", "Flip", "Loader", "MixUp", "Normalize", "Ragged", "RandomChoice", "TensorBatch", "to_tensor"]
 
 # The type to use if this torch lacks an unsigned type: the next wider signed one. It needs a copy, except for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
@@ -102,11 +104,15 @@ def _device_values(batch: cuda.Batch, fields: Sequence[str], channels_last: Cont
 
 
 class TensorBatch(Dict[str, torch.Tensor]):
-    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, ...
+    """A dict from field names to tensors, with the properties of the batch: sample_ids, uses, flags, valid, epoch, step, ...
 
+    Draws of your own that are the same in every run depend on `seed` (of the stream), epoch, step and `rank`.
     The value of a field whose rows differ in length is a list of tensors, or Ragged on a GPU, other than its type says. A
     TensorBatch that is made of a dict has no properties.
     """
+
+    seed: int
+    rank: int
 
     # Trainers of frameworks move a batch to a device with type(batch)({name: tensor, ...}).
     def __init__(self, values: Mapping[str, Any], batch: Union[Batch, cuda.Batch, None] = None) -> None:
@@ -169,7 +175,7 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
 
     Arguments are those of echoline.Loader. `fields=("image", "label")` yields tuples of these fields, in this order;
     `fields={"image": "pixel_values"}` yields dicts of these fields with the names on the right. `collate` is a function
-    of such a batch whose result the loop yields instead. With
+    of such a batch whose result the loop yields instead; a MixUp, CutMix or RandomChoice of them mixes before that. With
     `device="cuda"` or "cuda:1" tensors are on that GPU, for the stream that is current when the batch is taken; then there
     are also `depth`, `echo`, `transforms` and `pad` of echoline.cuda.Loader. The layout "channels_last" gives tensors of
     that memory format.
@@ -181,12 +187,12 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
 
     @overload
     def __init__(self: "Loader[TensorBatch]", stream: Union[str, Configuration], *args: Any,
-                 fields: Optional[Mapping[str, str]] = None, collate: None = None,
+                 fields: Optional[Mapping[str, str]] = None, collate: Optional[Mix] = None,
                  device: Union[str, torch.device] = "cpu", **kwargs: Unpack[FrameworkOptions]) -> None: ...
 
     @overload
     def __init__(self: "Loader[Tuple[torch.Tensor, ...]]", stream: Union[str, Configuration], *args: Any,
-                 fields: Sequence[str], collate: None = None, device: Union[str, torch.device] = "cpu",
+                 fields: Sequence[str], collate: Optional[Mix] = None, device: Union[str, torch.device] = "cpu",
                  **kwargs: Unpack[FrameworkOptions]) -> None: ...
 
     @overload

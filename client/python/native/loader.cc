@@ -171,9 +171,10 @@ PyObject* info(PyObject* self, PyObject*) {
             [&](echoline_loader* handle) { return echoline_loader_get_info(handle, &info); })) {
     return nullptr;
   }
-  return Py_BuildValue("{sKsKsIsIsIsIss}", "rows_per_epoch",
+  return Py_BuildValue("{sKsKsKsIsIsIsIss}", "rows_per_epoch",
                        static_cast<unsigned long long>(info.rows_per_epoch), "records_per_epoch",
-                       static_cast<unsigned long long>(info.records_per_epoch), "epoch", info.epoch,
+                       static_cast<unsigned long long>(info.records_per_epoch), "seed",
+                       static_cast<unsigned long long>(info.seed), "epoch", info.epoch,
                        "batch_size", info.batch_size, "last", info.last, "field_count",
                        info.field_count, "fingerprint", info.fingerprint);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/histogram.h"
 #include "cache/level_stats.h"
 #include "decode/sample.h"
 #include "echoline/shm/ring_layout.h"
@@ -42,11 +43,21 @@ struct StepStats {
   std::uint64_t ns = 0;
 };
 
+// Bounds of the histogram of a row's preparation, in seconds: tokens are copied in microseconds,
+// large pictures take a second.
+inline constexpr std::array<double, 14> kRowBounds = {
+    1e-5, 2.5e-5, 1e-4, 2.5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10};
+using RowTimes = Histogram<kRowBounds>;
+
+// The bounds of a trainer's waits for a batch are those of requests.
+using BatchWaitTimes = Histogram<source::kLatencyBounds>;
+
 // What the workers have made; wall time in sum over workers.
 struct PreparationStats {
   std::uint64_t first_rows = 0, first_ns = 0;    // rows that had to be decoded
   std::uint64_t again_rows = 0, again_ns = 0;    // rows from kept samples or rows
   std::uint64_t timed_ns = 0, timed_cpu_ns = 0;  // of the sampled rows: wall and CPU time
+  RowTimes first_times{}, again_times{};         // of a row, from sampled rows
 };
 
 // What the fetcher did.
@@ -94,7 +105,8 @@ struct ConsumerStats {
   std::uint64_t batches = 0;
   std::uint64_t lag_rows = 0;              // behind the foremost trainer of its pass
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
-  shm::DeviceFigures device = {};          // what it reports of its GPU
+  BatchWaitTimes batch_waits = {};
+  shm::DeviceFigures device = {};  // what it reports of its GPU
   // Changes of the echo factor in its epoch: first block, and thousandths.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> changes = {};
   std::uint32_t pass = 0;  // its number among the stream's passes

@@ -9,6 +9,7 @@
 #include "engine/api/job.h"
 #include "engine/jobs/trainer_counters.h"
 #include "engine/pass/pass.h"
+#include "engine/stats/batch_waits.h"
 #include "engine/stats/present_wait.h"
 #include "engine/stats/wait_ledger.h"
 #include "engine/stats/wait_spans.h"
@@ -35,6 +36,7 @@ struct Consumer {
   bool moving = false;
   std::uint64_t moving_until_ns = 0;
   WaitLedger waits;
+  BatchWaits batch_waits;
   PresentWait present_wait;
   WaitSpans wait_spans;
   std::uint64_t released = 0;           // batches, when it was last looked at
@@ -45,7 +47,8 @@ struct Consumer {
   plan::Position position() const { return pass->ring().view(reader).next; }
   // Of all its attachments.
   TrainerCounters counters(const ring::ReaderView& view) const {
-    return before + TrainerCounters{waits.by_cause(), view.batches, view.device};
+    return before +
+           TrainerCounters{waits.by_cause(), view.batches, view.device, batch_waits.times()};
   }
 };
 

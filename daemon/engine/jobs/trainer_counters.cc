@@ -12,6 +12,7 @@ TrainerCounters operator+(TrainerCounters one, const TrainerCounters& other) {
   one.device.bytes += other.device.bytes;
   one.device.copy_ns += other.device.copy_ns;
   one.device.wait_ns += other.device.wait_ns;
+  one.batch_waits += other.batch_waits;
   return one;
 }
 

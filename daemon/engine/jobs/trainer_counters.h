@@ -8,6 +8,7 @@
 
 #include "echoline/shm/ring_layout.h"
 #include "engine/api/job.h"
+#include "engine/api/stats.h"
 
 namespace echoline::engine {
 
@@ -15,6 +16,7 @@ struct TrainerCounters {
   std::array<std::uint64_t, 5> wait_ns{};  // by WaitCause
   std::uint64_t batches = 0;
   shm::DeviceFigures device = {};
+  BatchWaitTimes batch_waits = {};
 };
 
 TrainerCounters operator+(TrainerCounters one, const TrainerCounters& other);

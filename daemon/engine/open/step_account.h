@@ -7,6 +7,7 @@
 
 #include "base/mutex.h"
 #include "base/step_times.h"
+#include "engine/api/stats.h"
 
 namespace echoline::engine {
 
@@ -19,12 +20,13 @@ class StepAccount {
   };
   struct Totals {
     std::map<std::string, Cost> steps;
-    std::uint64_t timed_ns = 0;      // of the timed rows only
-    std::uint64_t timed_cpu_ns = 0;  // CPU time of these
+    std::uint64_t timed_ns = 0;       // of the timed rows only
+    std::uint64_t timed_cpu_ns = 0;   // CPU time of these
+    RowTimes first_rows, again_rows;  // estimated, as the costs
   };
 
-  // A timed row, which represents `rows` of them.
-  void add(const StepTimes& times, std::uint64_t rows) ECHOLINE_EXCLUDES(mutex_);
+  // A timed row, which represents `rows` of them. `first_use`: it was decoded.
+  void add(const StepTimes& times, std::uint64_t rows, bool first_use) ECHOLINE_EXCLUDES(mutex_);
   Totals totals() const ECHOLINE_EXCLUDES(mutex_);
 
  private:

@@ -113,7 +113,7 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   }
   const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
   count_time(first_use, spent_ns);
-  timer.count(spent_ns, core_->counters->steps);
+  timer.count(spent_ns, first_use, core_->counters->steps);
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.
     account_->count_used(item.ahead_bytes());

@@ -16,11 +16,11 @@ RowTimer::RowTimer(batch::StepSampler& sampler, trace::Recorder& recorder, std::
   if (runs_) sampler_.times.begin(kOther, is_traced_);
 }
 
-void RowTimer::count(std::uint64_t spent_ns, StepAccount& account) {
+void RowTimer::count(std::uint64_t spent_ns, bool first_use, StepAccount& account) {
   sampler_.note(spent_ns);
   if (!runs_) return;
   end(true);
-  if (is_timed_) account.add(sampler_.times, sampler_.take_rows());
+  if (is_timed_) account.add(sampler_.times, sampler_.take_rows(), first_use);
 }
 
 void RowTimer::end(bool made) {

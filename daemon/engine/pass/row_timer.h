@@ -29,7 +29,7 @@ class RowTimer {
     is_noted_ = true;
   }
   // The row was made.
-  void count(std::uint64_t spent_ns, StepAccount& account);
+  void count(std::uint64_t spent_ns, bool first_use, StepAccount& account);
 
  private:
   void end(bool made);

@@ -68,6 +68,7 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
     consumer.pass->note_wait_for_bytes();
   }
   consumer.present_wait.see(view, now_ns);
+  consumer.batch_waits.see(view, now_ns);
   if (view.released != consumer.released || consumer.released_since_ns == 0) {
     consumer.released = view.released;
     consumer.released_since_ns = now_ns;
@@ -185,6 +186,7 @@ void StreamMeter::report_trainers(StreamStats& stats) const {
     trainer.batches = counters.batches;
     trainer.lag_rows = foremost - std::min(row, foremost);
     trainer.wait_ns = counters.wait_ns;
+    trainer.batch_waits = counters.batch_waits;
     trainer.device = counters.device;
     for (const plan::FactorChange& change : factors.as_of(view.next).list(view.next.epoch)) {
       trainer.changes.emplace_back(change.block, change.factor);

@@ -46,7 +46,9 @@ void report_work(const StreamCore& core, const FetchCounters& fetched, StreamSta
                        .again_rows = counters.prepare_again_rows.load(),
                        .again_ns = counters.prepare_again_ns.load(),
                        .timed_ns = totals.timed_ns,
-                       .timed_cpu_ns = totals.timed_cpu_ns};
+                       .timed_cpu_ns = totals.timed_cpu_ns,
+                       .first_times = totals.first_rows,
+                       .again_times = totals.again_rows};
   stats.fetching = {.records = fetched.records,
                     .store_records = fetched.store_records,
                     .store_ns = fetched.store_ns,

@@ -17,7 +17,10 @@ struct MetricInfo {
   // Prometheus convention: the name of a counter ends with _total.
   constexpr MetricKind kind() const {
     if (name.ends_with("_total")) return MetricKind::kCounter;
-    return name.ends_with("_request_seconds") ? MetricKind::kHistogram : MetricKind::kGauge;
+    for (const std::string_view of : {"_request_seconds", "_wait_seconds", "_row_seconds"}) {
+      if (name.ends_with(of)) return MetricKind::kHistogram;
+    }
+    return MetricKind::kGauge;
   }
 };
 
@@ -38,6 +41,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Time that the store would have needed for the hits of a level, at its measured rate, "
      "minus the time of the hits. A hit in memory counts as zero time. Hits of a cache after "
      "decode also save decoding time."},
+    {"echoline_consumer_batch_wait_seconds", "stream,consumer",
+     "Time that a trainer waited for one batch, all causes together; 0 where the batch was there. "
+     "The daemon looks every 10 ms, so a shorter wait is the mean of the batches between two "
+     "looks. "
+     "On a GPU: the wait of the thread that copies, not of the trainer."},
     {"echoline_consumer_batches_total", "stream,consumer",
      "Batches released by a trainer. The label consumer is job/rank."},
     {"echoline_consumer_lag_rows", "stream,consumer",
@@ -139,6 +147,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_ring_slots", "stream,rank,state",
      "Slots of the stream's rings, by state: free, filling or published. All ranks share one "
      "ring, so rank is \"all\"."},
+    {"echoline_row_seconds", "stream,kind",
+     "Time of a worker to prepare one row, estimated from about one row in 64, by kind: first (its "
+     "record had to be decoded) or again (from a sample or row that was kept)."},
     {"echoline_samples_total", "stream,kind",
      "Rows published, by kind: fresh (first use in its epoch) or echoed."},
     {"echoline_seek_index_requests_total", "stream,outcome",

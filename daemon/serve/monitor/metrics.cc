@@ -57,22 +57,22 @@ class Families {
     add(name, labels, static_cast<double>(value));
   }
 
+  template <const auto& kBounds>
   void add(std::string_view name, const std::vector<std::string>& labels,
-           const source::Latencies& latencies) {
+           const Histogram<kBounds>& times) {
     const MetricInfo& info = info_of(name);
     ECHOLINE_CHECK(info.kind() == MetricKind::kHistogram);
     ClientMetric metric = labelled(info, labels);
     ClientMetric::Histogram& histogram = metric.histogram;
-    for (std::size_t i = 0; i < latencies.counts.size(); ++i) {
+    for (std::size_t i = 0; i < times.counts.size(); ++i) {
       // Prometheus' buckets are cumulative.
-      histogram.sample_count += latencies.counts[i];
+      histogram.sample_count += times.counts[i];
       // The last bucket takes everything above the bounds.
-      const bool last = i == source::kLatencyBounds.size();
+      const bool last = i == kBounds.size();
       histogram.bucket.push_back(
-          {histogram.sample_count,
-           last ? std::numeric_limits<double>::infinity() : source::kLatencyBounds[i]});
+          {histogram.sample_count, last ? std::numeric_limits<double>::infinity() : kBounds[i]});
     }
-    histogram.sample_sum = to_seconds(latencies.sum_ns);
+    histogram.sample_sum = to_seconds(times.sum_ns);
     keep(info, std::move(metric));
   }
 
@@ -203,6 +203,9 @@ void add_steps(const engine::StreamStats& stream, Families& families) {
     families.add("echoline_step_rows_total", {stream.name, one.step}, one.rows);
     families.add("echoline_step_seconds_total", {stream.name, one.step}, to_seconds(one.ns));
   }
+  constexpr std::string_view kRow = "echoline_row_seconds";
+  families.add(kRow, {stream.name, "first"}, stream.preparation.first_times);
+  families.add(kRow, {stream.name, "again"}, stream.preparation.again_times);
   for (std::size_t place = 0; place < stream.fetch_wait_ns.size(); ++place) {
     families.add("echoline_fetch_wait_seconds_total",
                  {stream.name, engine::kFetchPlaceNames[place]},
@@ -221,6 +224,7 @@ std::map<std::string, engine::ConsumerStats> by_name(const engine::StreamStats& 
     // Lags are not added: the larger one says how far the rank is behind.
     sum.lag_rows = std::max(sum.lag_rows, consumer.lag_rows);
     for (std::size_t i = 0; i < sum.wait_ns.size(); ++i) sum.wait_ns[i] += consumer.wait_ns[i];
+    sum.batch_waits += consumer.batch_waits;
     sum.device.batches += consumer.device.batches;
     sum.device.uses += consumer.device.uses;
     sum.device.bytes += consumer.device.bytes;
@@ -253,6 +257,7 @@ void add_consumers(const engine::StreamStats& stream, Families& families) {
                    {stream.name, name, engine::kWaitCauseNames[cause]},
                    to_seconds(sum.wait_ns[cause]));
     }
+    families.add("echoline_consumer_batch_wait_seconds", {stream.name, name}, sum.batch_waits);
     add_device(stream.name, name, sum.device, families);
   }
   // Without names: this series remains when trainers come and go.

@@ -5,11 +5,7 @@
 namespace echoline::source {
 
 void SharedCounters::add_latency(std::uint64_t ns) {
-  const double seconds = static_cast<double>(ns) * 1e-9;
-  // The first bound that is not below the time, as Prometheus defines buckets; the last bucket has
-  // none.
-  const auto bucket = std::lower_bound(kLatencyBounds.begin(), kLatencyBounds.end(), seconds);
-  add(latency_counts_[static_cast<std::size_t>(bucket - kLatencyBounds.begin())], 1);
+  add(latency_counts_[bucket_of(kLatencyBounds, ns)], 1);
   add(latency_sum_ns_, ns);
 }
 

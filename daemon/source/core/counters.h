@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/histogram.h"
+
 namespace echoline::source {
 
 // Why a request waited instead of being in flight.
@@ -27,10 +29,7 @@ inline constexpr std::array<double, 14> kLatencyBounds = {
 
 // Times of successful attempts, from the first byte sent to the last byte received. Pauses and
 // earlier attempts do not count.
-struct Latencies {
-  std::array<std::uint64_t, kLatencyBounds.size() + 1> counts{};  // by bucket; the last is the rest
-  std::uint64_t sum_ns = 0;
-};
+using Latencies = Histogram<kLatencyBounds>;
 
 struct Counters {
   std::uint64_t requests_ok = 0;
