@@ -19,8 +19,10 @@ std::string echo_text(const v1::Stream& stream) {
       config::echo_is_auto(stream)
           ? "1 to " + config::format_thousandths(config::echo_factor_max(stream)) + " (auto)"
           : config::format_thousandths(config::echo_factor(stream));
-  return fmt::format("{} echo x {}, window {}", config::to_string(place), factor,
-                     config::echo_step(stream)->window());
+  const v1::Echo& echo = *config::echo_step(stream);
+  const std::string where =
+      echo.has_spread() ? "within a batch" : fmt::format("window {}", echo.window());
+  return fmt::format("{} echo x {}, {}", config::to_string(place), factor, where);
 }
 
 // Advice if publish.when_slow needs a second pass for which the budget has no room.

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <utility>
 
 #include "config/complete.h"
 #include "config/pipeline.h"
@@ -161,9 +162,40 @@ class OrderCheck {
   std::map<StepCase, int> seen_;      // counts by kind
 };
 
+// All uses of a record are in one batch: there is no window, and the factor decides what is in it.
+Status check_spread(const v1::Stream& stream, const v1::Echo& echo,
+                    const SourceLocations& locations) {
+  if (echo_place(stream) == EchoPlace::kBatch) {
+    return locations.error(echo, "spread",
+                           "is for records and samples, and this 'echo' is after "
+                           "'batch'; leave it out");
+  }
+  const std::pair<const char*, bool> others[] = {{"window", echo.has_window()},
+                                                 {"max", echo.has_max()},
+                                                 {"allow_repeats", echo.has_allow_repeats()}};
+  for (const auto& [key, given] : others) {
+    if (!given) continue;
+    return locations.error(echo, key,
+                           "'spread: step' has all uses of a record in one batch; leave this out");
+  }
+  const std::uint32_t size = batch_step(stream).size();
+  if (size % stream.lanes() != 0) return Status();  // check_lanes has the better error
+  const std::uint32_t rows = size / stream.lanes();
+  const std::uint32_t uses = echo.factor() / 1000;
+  if (uses > 0 && echo.factor() % 1000 == 0 && rows % uses == 0) return Status();
+  return locations.error(
+      echo, "factor",
+      fmt::format("'spread: step' needs a whole number that divides the {} rows of a batch{}", rows,
+                  stream.lanes() > 1 ? " per lane" : ""));
+}
+
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Echo* echo = echo_step(stream);
   if (echo == nullptr) return Status();
+  if (echo->has_spread()) return check_spread(stream, *echo, locations);
+  if (!echo->has_window()) {
+    return locations.error(*echo, "window", "missing; it is required, except with 'spread: step'");
+  }
   // The largest factor decides how many records are kept, so it has no default here.
   if (echo_is_auto(stream) && !echo->has_max()) {
     return locations.error(*echo, "factor", "'auto' needs max, the largest factor it may set");

@@ -29,7 +29,9 @@ bool Plan::repeats_batches() const { return spec().echo_point == EchoPoint::kBat
 
 std::uint64_t Plan::record_count() const { return stream_->shards.record_count(); }
 
-std::uint64_t Plan::block_count() const { return echoes() ? stream_->shape.blocks : 0; }
+std::uint64_t Plan::block_count() const {
+  return echoes() && !spec().within_step ? stream_->shape.blocks : 0;
+}
 
 std::uint64_t Plan::rows_per_epoch() const {
   if (!echoes()) return record_count();
@@ -38,12 +40,19 @@ std::uint64_t Plan::rows_per_epoch() const {
 }
 
 std::uint64_t Plan::kept_max() const {
-  return echoes() ? std::min(spec().echo_window, stream_->demand.items) : 0;
+  if (!echoes()) return 0;
+  const std::uint64_t window =
+      spec().within_step ? spec().batch_rows / (spec().factor / 1000) : spec().echo_window;
+  return std::min(window, stream_->demand.items);
 }
 
 Status Plan::check_changes(std::span<const FactorChange> changes) const {
   if (!echoes() && !changes.empty()) {
     return Status(Code::kInvalidArgument, "factor list: this stream has no echo step");
+  }
+  if (spec().within_step && !changes.empty()) {
+    return Status(Code::kInvalidArgument,
+                  "factor list: with echo.spread: step the factor cannot change");
   }
   return plan::check_changes(changes, {.blocks = block_count(), .factor_max = spec().factor_max});
 }
@@ -51,8 +60,8 @@ Status Plan::check_changes(std::span<const FactorChange> changes) const {
 std::unique_ptr<EpochPlan> Plan::epoch(std::uint32_t epoch,
                                        std::span<const FactorChange> changes) const {
   ECHOLINE_CHECK(check_changes(changes).ok());
-  // An epoch without an echo step gets an empty list: RowEpoch then builds no echo order.
-  if (!echoes()) return std::make_unique<RowEpoch>(stream_, epoch, changes);
+  // With an empty list, RowEpoch builds no order of blocks.
+  if (!echoes() || spec().within_step) return std::make_unique<RowEpoch>(stream_, epoch, changes);
   const std::vector<FactorChange> factors = whole_list(changes, spec().factor);
   if (repeats_batches()) return std::make_unique<BatchEpoch>(stream_, epoch, factors);
   return std::make_unique<RowEpoch>(stream_, epoch, factors);

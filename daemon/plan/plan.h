@@ -27,7 +27,8 @@ class Plan {
   // Rows of an epoch without factor changes: floor(N * factor); under batch echo
   // floor(batches * factor) * batch_rows.
   std::uint64_t rows_per_epoch() const;
-  // Blocks in which the echo step admits the items of each lane; 0 without an echo step.
+  // Blocks in which the echo step admits the items of each lane; 0 without an echo step, and within
+  // a step, where the factor cannot change.
   std::uint64_t block_count() const;
   // The most items (records; batches under batch echo) that are held for a later use, not counting
   // one per lane that is being delivered; 0 without an echo step.

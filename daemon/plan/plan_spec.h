@@ -26,6 +26,7 @@ struct PlanSpec {
   std::uint32_t factor_max = 0;   // the largest factor of any change; 0: `factor`
   std::uint64_t echo_window = 0;  // in records; in batches under batch echo
   bool allow_repeats = false;
+  bool within_step = false;  // all uses of a record are in one batch; then there is no window
   LastBatch last = LastBatch::kDrop;  // under batch echo: whether a short batch is repeated too
   std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
 };

@@ -28,11 +28,25 @@ std::vector<EchoOrder> echo_orders(const StreamOrder& stream, std::uint32_t epoc
   return orders;
 }
 
-LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo) {
+std::vector<StepEcho> step_echoes(const StreamOrder& stream) {
+  std::vector<StepEcho> lanes;
+  if (!stream.spec.within_step) return lanes;
+  lanes.reserve(stream.spec.lanes);
+  for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
+    lanes.emplace_back(stream.lanes.size(lane), stream.spec.batch_rows / stream.spec.lanes,
+                       stream.spec.factor / 1000);
+  }
+  return lanes;
+}
+
+LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo,
+                   const std::vector<StepEcho>& within_step) {
   std::vector<std::uint64_t> rows;
   rows.reserve(stream.spec.lanes);
   for (std::uint32_t lane = 0; lane < stream.spec.lanes; ++lane) {
-    rows.push_back(echo.empty() ? stream.lanes.size(lane) : echo[lane].rows());
+    rows.push_back(!within_step.empty() ? within_step[lane].rows()
+                   : !echo.empty()      ? echo[lane].rows()
+                                        : stream.lanes.size(lane));
   }
   return LaneGrid(stream.spec.batch_rows / stream.spec.lanes, std::move(rows));
 }
@@ -43,19 +57,21 @@ LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo
 class RowEpoch::LaneWalk {
  public:
   LaneWalk(const RowEpoch& epoch, std::uint32_t lane, std::uint64_t lane_row)
-      : shuffle_(epoch.shuffle_), lane_(lane), item_(lane_row) {
+      : epoch_(epoch), where_{lane, lane_row} {
     if (epoch.echoes()) echo_.emplace(epoch.echo_[lane], lane_row);
   }
 
   RowUse next() {
-    const ItemUse use = echo_ ? echo_->next() : ItemUse{.item = item_++};
-    return {.record = shuffle_.record(lane_, use.item, memory_), .use = use.use, .uses = use.uses};
+    const ItemUse use = echo_ ? echo_->next() : epoch_.item_at(where_);
+    ++where_.row;
+    return {.record = epoch_.shuffle_.record(where_.lane, use.item, memory_),
+            .use = use.use,
+            .uses = use.uses};
   }
 
  private:
-  const ShuffleOrder& shuffle_;
-  std::uint32_t lane_;
-  std::uint64_t item_;
+  const RowEpoch& epoch_;
+  LaneRow where_;
   std::optional<EchoWalk> echo_;
   ShuffleOrder::Memory memory_;
 };
@@ -65,11 +81,17 @@ RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoc
     : stream_(std::move(stream)),
       shuffle_(stream_->spec, stream_->shards, stream_->lanes, epoch),
       echo_(echo_orders(*stream_, epoch, factors)),
-      grid_(lane_grid(*stream_, echo_)) {}
+      within_step_(step_echoes(*stream_)),
+      grid_(lane_grid(*stream_, echo_, within_step_)) {}
+
+ItemUse RowEpoch::item_at(const LaneRow& where) const {
+  if (!within_step_.empty()) return within_step_[where.lane].at(where.row);
+  return echoes() ? echo_[where.lane].at(where.row) : ItemUse{.item = where.row};
+}
 
 RowUse RowEpoch::at(std::uint64_t row) const {
   const LaneRow where = grid_.locate(row);
-  const ItemUse use = echoes() ? echo_[where.lane].at(where.row) : ItemUse{.item = where.row};
+  const ItemUse use = item_at(where);
   ShuffleOrder::Memory memory;
   return {
       .record = shuffle_.record(where.lane, use.item, memory), .use = use.use, .uses = use.uses};

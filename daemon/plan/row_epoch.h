@@ -8,6 +8,7 @@
 #include "plan/epoch_plan.h"
 #include "plan/lanes.h"
 #include "plan/shuffle_order.h"
+#include "plan/step_echo.h"
 #include "plan/stream_order.h"
 
 namespace echoline::plan {
@@ -15,7 +16,8 @@ namespace echoline::plan {
 // Immutable; any thread may call it.
 class RowEpoch : public EpochPlan {
  public:
-  // `factors` is the result of whole_list; empty without echo.
+  // `factors` is the result of whole_list; empty without echo, and where the uses of a record are
+  // within a step.
   RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
            std::span<const FactorChange> factors);
 
@@ -30,13 +32,15 @@ class RowEpoch : public EpochPlan {
   class LaneWalk;
 
   bool echoes() const { return !echo_.empty(); }
+  ItemUse item_at(const LaneRow& where) const;
   // The rows in whole rounds of the lanes, and the rows after these.
   void read_even(std::uint64_t row, std::span<RowUse> out) const;
   void read_uneven(std::uint64_t row, std::span<RowUse> out) const;
 
   std::shared_ptr<const StreamOrder> stream_;
   ShuffleOrder shuffle_;
-  std::vector<EchoOrder> echo_;  // by lane; empty without echo
+  std::vector<EchoOrder> echo_;        // by lane; empty without echo
+  std::vector<StepEcho> within_step_;  // by lane, instead of these; else empty
   LaneGrid grid_;
 };
 

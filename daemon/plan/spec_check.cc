@@ -63,12 +63,27 @@ Status check_factor(const PlanSpec& spec) {
   return {};
 }
 
+Status check_within_step(const PlanSpec& spec) {
+  if (spec.echo_point == EchoPoint::kBatch) {
+    return refusal("echo.spread: step is for records and samples, not for batches");
+  }
+  if (spec.factor_max != spec.factor) {
+    return refusal("echo.max: with echo.spread: step the factor cannot change; leave it out");
+  }
+  const std::uint32_t rows = spec.batch_rows / spec.lanes;
+  if (spec.factor % 1000 == 0 && rows % (spec.factor / 1000) == 0) return {};
+  return refusal("echo.factor: " + thousandths(spec.factor) +
+                 " with echo.spread: step: it must be whole, and divide the " +
+                 std::to_string(rows) + " rows of a batch" + (spec.lanes > 1 ? " per lane" : ""));
+}
+
 Status check_echo(const PlanSpec& spec, std::uint64_t records) {
   if (spec.echo_point == EchoPoint::kNone) {
     if (spec.factor == 1000) return {};
     return refusal("echo.factor: " + thousandths(spec.factor) + " without an echo step");
   }
   ECHOLINE_TRY(check_factor(spec));
+  if (spec.within_step) return check_within_step(spec);
   if (spec.echo_window == 0) return refusal("echo.window: must be at least 1");
   if (spec.echo_point == EchoPoint::kBatch) return {};
   const EchoDemand demand = echo_demand(spec, records);

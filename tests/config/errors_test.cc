@@ -120,6 +120,20 @@ const std::vector<Mistake> kMistakes = {
      with_steps(
          "      - decode: {a: {key: a, as: int64}}\n      - echo: {factor: auto, window: 10}\n"),
      "t.yaml:6:24: key 'factor': 'auto' needs max, the largest factor it may set"},
+    {"no_window", with_steps(std::string(kDecode) + "      - echo: {factor: 2}\n"),
+     "t.yaml:6:9: key 'window': missing; it is required, except with 'spread: step'"},
+    {"spread_and_window",
+     with_steps(std::string(kDecode) + "      - echo: {factor: 2, window: 10, spread: step}\n"),
+     "t.yaml:6:35: key 'window': 'spread: step' has all uses of a record in one batch; leave this "
+     "out"},
+    {"spread_factor",
+     with_steps(std::string(kDecode) + "      - echo: {factor: 2.5, spread: step}\n"),
+     "t.yaml:6:24: key 'factor': 'spread: step' needs a whole number that divides the 8 rows of a "
+     "batch"},
+    {"spread_auto",
+     with_steps(std::string(kDecode) + "      - echo: {factor: auto, spread: step}\n"),
+     "t.yaml:6:24: key 'factor': 'spread: step' needs a whole number that divides the 8 rows of a "
+     "batch"},
     {"no_factor", with_steps("      - echo: {factor: 0, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0 is out of range; allowed: 1 to 1000, or auto"},
     {"max_below_factor",

@@ -39,9 +39,9 @@ TEST(Epoch, HoldsEveryUseOfEveryRecordOnceAsTheRunningSumOfFactorsSays) {
                       const PlanSpec& spec = plan.spec();
                       if (spec.echo_point == EchoPoint::kBatch) return;
                       const bool echoes = spec.echo_point != EchoPoint::kNone;
-                      const auto expected =
-                          uses_of_epoch(spec, number, echoes ? plan.block_count() : 1,
-                                        whole_list(changes, spec.factor));
+                      const auto expected = uses_of_epoch(
+                          spec, number, echoes && !spec.within_step ? plan.block_count() : 1,
+                          whole_list(changes, spec.factor));
                       ASSERT_EQ(expected.size(), record_count(spec));
                       std::map<std::uint64_t, std::uint32_t> seen;
                       for (const RowUse& row : read_all(epoch)) {
@@ -99,7 +99,7 @@ TEST(Epoch, HoldsNoMoreRecordsThanTheWindowInAWalkFromAnyRow) {
             most_kept(rows, dice.chance(50) ? 0 : dice.between(0, rows.size()));
         ASSERT_LE(kept, plan.kept_max() + spec.lanes);
         if (spec.echo_point != EchoPoint::kNone) {
-          ASSERT_LE(plan.kept_max(), spec.echo_window);
+          ASSERT_LE(plan.kept_max(), spec.within_step ? spec.batch_rows : spec.echo_window);
         }
       });
 }

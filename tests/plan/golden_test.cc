@@ -53,6 +53,10 @@ std::vector<Golden> goldens() {
   Golden lanes{"echo_lanes", echo(EchoPoint::kAugmented, 1500, 60), {}};
   lanes.spec.lanes = 2;
   all.push_back(lanes);
+  Golden within{"echo_within_step", echo(EchoPoint::kSample, 2000, 0), {}};
+  within.spec.lanes = 2;
+  within.spec.within_step = true;
+  all.push_back(within);
   Golden changed{"echo_changes", echo(EchoPoint::kSample, 2000, 40), {{1, 1300}, {2, 3000}}};
   changed.spec.factor_max = 3000;
   changed.spec.allow_repeats = true;

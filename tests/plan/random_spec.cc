@@ -66,6 +66,16 @@ void add_echo(Dice& dice, PlanSpec& spec) {
   spec.echo_window = dice.between(spec.lanes, record_count(spec) + spec.lanes);
 }
 
+// A factor that divides the lane's rows of a batch.
+void put_uses_within_a_step(Dice& dice, PlanSpec& spec) {
+  const std::uint32_t rows = spec.batch_rows / spec.lanes;
+  std::uint32_t uses = 0;
+  while (uses == 0 || rows % uses != 0) uses = static_cast<std::uint32_t>(dice.between(1, rows));
+  spec.within_step = true;
+  spec.factor = spec.factor_max = uses * 1000;
+  spec.echo_window = 0;
+}
+
 }  // namespace
 
 int scaled(int count) {
@@ -84,9 +94,22 @@ PlanSpec random_spec(Dice& dice, std::uint64_t records_max) {
     spec = random_stream(dice, records_max);
     spec.echo_point = static_cast<EchoPoint>(dice.between(0, 4));
     if (spec.echo_point != EchoPoint::kNone) add_echo(dice, spec);
+    if (spec.echo_point != EchoPoint::kNone && spec.echo_point != EchoPoint::kBatch &&
+        dice.chance(20)) {
+      put_uses_within_a_step(dice, spec);
+    }
     spec.allow_repeats = true;
   } while (!Plan::create(spec).ok());
   return spec;
+}
+
+PlanSpec random_spec_within_steps(Dice& dice, std::uint64_t records_max) {
+  for (;;) {
+    PlanSpec spec = random_stream(dice, records_max);
+    spec.echo_point = static_cast<EchoPoint>(dice.between(1, 3));
+    put_uses_within_a_step(dice, spec);
+    if (Plan::create(spec).ok()) return spec;
+  }
 }
 
 PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max) {
@@ -119,7 +142,8 @@ std::string describe(const PlanSpec& spec) {
   text << "seed " << spec.seed << " lanes " << spec.lanes << " batch " << spec.batch_rows
        << " shuffle " << spec.shuffle_window << " point " << static_cast<int>(spec.echo_point)
        << " factor " << spec.factor << " max " << spec.factor_max << " window " << spec.echo_window
-       << " last " << static_cast<int>(spec.last) << " records " << record_count(spec) << " shards";
+       << (spec.within_step ? " within a step" : "") << " last " << static_cast<int>(spec.last)
+       << " records " << record_count(spec) << " shards";
   for (const std::uint64_t count : spec.shard_records) text << ' ' << count;
   return text.str();
 }

@@ -30,6 +30,8 @@ int scaled(int count);
 // A stream of at most `records_max` records in random shards, with any echo point; Plan::create may
 // refuse it.
 PlanSpec random_spec(Dice& dice, std::uint64_t records_max);
+// The same with all uses of a record in one batch.
+PlanSpec random_spec_within_steps(Dice& dice, std::uint64_t records_max);
 // The same with an echo of records, and a window and a size that keep twins apart.
 PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max);
 // A list of factor changes that the plan accepts.

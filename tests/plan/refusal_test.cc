@@ -57,6 +57,25 @@ TEST(Refusal, NamesTheKeyOfTheConfiguration) {
                  "batch.last: drop leaves no batch of an epoch of 2500 rows");
 }
 
+TEST(Refusal, OfUsesWithinAStepNamesTheFactorThatDoesNotFitTheBatch) {
+  const auto within = [](std::uint32_t factor) {
+    return [factor](PlanSpec& s) { s.within_step = true, s.echo_window = 0, s.factor = factor; };
+  };
+  expect_refused(within(2500),
+                 "echo.factor: 2.5 with echo.spread: step: it must be whole, and "
+                 "divide the 4 rows of a batch per lane");
+  expect_refused(within(3000), "echo.factor: 3 with echo.spread: step");
+  expect_refused([&](PlanSpec& s) { within(2000)(s), s.factor_max = 3000; }, "echo.max: with echo");
+  expect_refused([&](PlanSpec& s) { within(2000)(s), s.echo_point = EchoPoint::kBatch; },
+                 "is for records and samples");
+  PlanSpec spec = good();
+  within(2000)(spec);
+  const auto plan = Plan::create(spec).value();
+  EXPECT_EQ(plan->check_changes(std::vector<FactorChange>{{0, 2000}}).message(),
+            "factor list: with echo.spread: step the factor cannot change");
+  EXPECT_TRUE(plan->check_changes({}).ok());
+}
+
 TEST(Refusal, OfAWindowIsWaivedByAllowRepeatsAndUnderBatchEcho) {
   PlanSpec spec = good();
   spec.echo_window = 2;

@@ -36,6 +36,8 @@ class Trainer:
         while not self._ends.is_set():
             asked = time.perf_counter()
             batch = self._loader.next()
+            if batch is None:  # the end of an epoch
+                continue
             self.waits.append(time.perf_counter() - asked)
             del batch
             time.sleep(self._step)

@@ -70,6 +70,36 @@ class SetEcho(ProcessCase):
         with Daemon(streams, **more) as daemon, contextlib.ExitStack() as daemon.readings:
             yield daemon
 
+    def test_uses_within_a_step_are_on_all_ranks_of_one_batch_and_their_factor_cannot_change(self):
+        ranks, batches = 4, RECORDS * 4 // 32
+        steps = [f"read: {{url: '{self.url}', format: webdataset}}", "shuffle: {window: 100}", DECODE,
+                 "echo: {factor: 4, spread: step}", "random_crop: {field: image, size: 8, padding: 2}",
+                 "batch: {size: 32}"]
+        with Daemon(stream_yaml(steps)) as daemon, contextlib.ExitStack() as readings:
+            loaders = [readings.enter_context(echoline.Loader("train", rank=rank, world_size=ranks, local_world_size=ranks,
+                                                              runtime_dir=daemon.runtime_dir)) for rank in range(ranks)]
+            rows, crops, seen = [], 0, set()
+            for step in range(batches):
+                parts = [loader.next().copy() for loader in loaders]
+                ids = parts[0].sample_ids.tolist()
+                self.assertEqual(len(set(ids)), 8, "a rank has no record twice")
+                for use, part in enumerate(parts):
+                    self.assertEqual((part.step, part.sample_ids.tolist(), set(part.uses.tolist())), (step, ids, {use}))
+                    rows.append(rows_of(part))
+                crops += sum((part["image"] != parts[0]["image"]).any() for part in parts[1:])
+                self.assertTrue(seen.isdisjoint(ids))
+                seen.update(ids)
+                if step == batches // 2:
+                    state = loaders[1].state_dict()
+            self.assertEqual(seen, set(range(RECORDS)))
+            self.assertEqual(crops, 3 * batches, "each use has its own crop")
+            self.assertIn("(echo.spread: step)", self.refusal(daemon, "train", "2"))
+            for loader in loaders:
+                loader.close()
+            with echoline.Loader("train", state=state, runtime_dir=daemon.runtime_dir) as again:
+                found = [pair for _ in range(batches - batches // 2 - 1) for pair in rows_of(again.next())]
+                self.assertEqual(found, [pair for part in rows[(batches // 2 + 1) * ranks:] for pair in part])
+
     def set_echo(self, daemon, factor):
         """(epoch, row) from which the factor holds, as the command prints it."""
         done = daemon.command("set-echo", "train", factor)

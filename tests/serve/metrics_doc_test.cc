@@ -30,6 +30,9 @@ constexpr const char* kTail = R"(
 * **Where does the time go?** `rate(echoline_consumer_wait_seconds_total[1m])` by `cause` is the share of its time that a
   trainer waits. The causes are: `fetch` (storage), `prep` (decoding and augmentation), `publish` (the last step of the
   daemon), `peer` (a slower job or rank) and `daemon` (the daemon was not running).
+* **Are single batches late?** `histogram_quantile(0.99, sum by (le, consumer)
+  (rate(echoline_consumer_batch_wait_seconds_bucket[5m])))` is a wait that one batch in 100 exceeds. A mean hides it: one late
+  batch stops all ranks. `echoline_row_seconds` says the same of the time of a row.
 * **Would echo help?** When `echoline_upstream_downstream_ratio` (R) is above 1, the part before the echo point is slower
   than the part after it. Up to R uses of each record cost no time.
 * **What does echo give now?** `rate(echoline_samples_total{kind="fresh"}[1m])` is the rate of fresh data.

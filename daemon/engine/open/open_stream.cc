@@ -62,6 +62,7 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
   if (const v1::Echo* echo = config::echo_step(stream)) {
     spec.echo_window = echo->window();
     spec.allow_repeats = echo->allow_repeats();
+    spec.within_step = echo->spread() == "step";
   }
   spec.last = last_batch(stream);
   for (const record::Shard& shard : index.shards())

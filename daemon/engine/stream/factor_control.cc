@@ -74,6 +74,13 @@ Status FactorControl::check_bounds(std::uint32_t factor) const {
                     "want) and create the stream again",
                     core_.name));
   }
+  if (spec.within_step) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("stream '{}' has the uses of a record in one batch (echo.spread: "
+                              "step), so the factor decides what a batch contains and cannot "
+                              "change; create the stream again with another factor",
+                              core_.name));
+  }
   if (factor >= 1000 && factor <= spec.factor_max) return {};
   return Status(
       Code::kInvalidArgument,
