@@ -208,6 +208,7 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   drop_attempt(state, other(slot));
   state.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
+  if (verdict.at_once) return follow(state);
   const std::uint64_t now = monotonic_ns();
   ++state.failures_;
   const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, now);
@@ -218,6 +219,13 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   state.due_set_by_store_ = retry_after_ns > 0;
   SharedCounters::add(counters_.retried, 1);
   paused_.pause(state, reason, until);
+}
+
+// Before the queue: the operation had its turn already.
+void HttpOperations::follow(OperationState& state) {
+  SharedCounters::add(counters_.redirected, 1);
+  state.queued_since_ns_ = monotonic_ns();
+  queue_.push_front(&state);
 }
 
 // Returns the operation with its result and forgets it. Some refusals are the answer that was asked

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -125,6 +127,10 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
     // Once for each bucket or server.
     if (std::find(asked.begin(), asked.end(), address.bucket) != asked.end()) continue;
     asked.push_back(address.bucket);
+    if (store_->needs_pin(address.bucket)) {
+      ECHOLINE_TRY(pin(operations, address));
+      continue;
+    }
     if (is_literal(address)) {
       address.path = unescape_glob(address.path);
       ECHOLINE_TRY(run(operations, std::make_unique<StatOperation>(*store_, address)).status());
@@ -136,6 +142,11 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
     }
   }
   return {};
+}
+
+Status ObjectSource::pin(HttpOperations& operations, const Address& address) {
+  if (!store_->needs_pin(address.bucket)) return {};
+  return run(operations, std::make_unique<PinOperation>(*store_, address)).status();
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
@@ -158,6 +169,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::s
   for (const std::string& url : urls) {
     ECHOLINE_ASSIGN(Address address, parse_address(url));
     ECHOLINE_TRY(check_glob(address.path));
+    ECHOLINE_TRY(pin(queries(), address));
     if (is_literal(address)) {
       address.path = unescape_glob(address.path);
       literals.push_back(std::move(address));
@@ -174,6 +186,7 @@ Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::s
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Address>& addresses) {
+  if (store_->names_max() > 0) return list_names(addresses);
   std::vector<ObjectInfo> infos(addresses.size());
   std::vector<OperationResult> ended;
   std::size_t started = 0;
@@ -194,6 +207,29 @@ Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Addres
     }
   }
   ECHOLINE_TRY(std::move(failure));
+  return infos;
+}
+
+Result<std::vector<ObjectInfo>> ObjectSource::list_names(const std::vector<Address>& addresses) {
+  std::vector<ObjectInfo> infos;
+  for (std::size_t first = 0, end = 0; first < addresses.size(); first = end) {
+    ListQuery query;
+    query.url = addresses[first].url();
+    query.bucket = addresses[first].bucket;
+    while (end < addresses.size() && addresses[end].bucket == query.bucket &&
+           query.names.size() < store_->names_max())
+      query.names.push_back(addresses[end++].path);
+    ECHOLINE_ASSIGN(const ListPage page, list_page(query));
+    // In no order, each once, and without those that do not exist.
+    std::unordered_map<std::string_view, const ListEntry*> found;
+    for (const ListEntry& entry : page.entries) found[entry.key] = &entry;
+    for (const Address& address : std::span(addresses).subspan(first, end - first)) {
+      const auto at = found.find(address.path);
+      if (at == found.end())
+        return Status(Code::kNotFound, address.url() + ": there is no such file");
+      infos.push_back({address.url(), at->second->bytes, at->second->version});
+    }
+  }
   return infos;
 }
 
