@@ -208,10 +208,9 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   drop_attempt(state, other(slot));
   state.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
-  if (verdict.at_once) return follow(state);
-  const std::uint64_t now = monotonic_ns();
+  if (verdict.at_once) return paused_.queue_at_once(state, queue_, counters_);
   ++state.failures_;
-  const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, now);
+  const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, monotonic_ns());
   // Do not pause beyond the deadline: fail now, with the last reason.
   if (until >= state.give_up_ns(limits_.timeout_ns) || state.failures_ >= limits_.attempts_max)
     return finish(at, given_up(verdict.status, state.failures_), ended);
@@ -219,13 +218,6 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   state.due_set_by_store_ = retry_after_ns > 0;
   SharedCounters::add(counters_.retried, 1);
   paused_.pause(state, reason, until);
-}
-
-// Before the queue: the operation had its turn already.
-void HttpOperations::follow(OperationState& state) {
-  SharedCounters::add(counters_.redirected, 1);
-  state.queued_since_ns_ = monotonic_ns();
-  queue_.push_front(&state);
 }
 
 // Returns the operation with its result and forgets it. Some refusals are the answer that was asked

@@ -83,8 +83,6 @@ class HttpOperations {
   void replace_slow(std::uint64_t now_ns);
   // Takes the end of one transfer: finish, retry, or nothing because the other attempt decides.
   void settle(const HttpResult& result, std::vector<OperationResult>& ended);
-  // Queues an operation whose answer named another address.
-  void follow(OperationState& state);
   void finish(OperationStates::iterator at, Status status, std::vector<OperationResult>& ended);
   void end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how);
   void drop_attempt(OperationState& state, AttemptSlot slot);
