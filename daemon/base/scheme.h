@@ -8,9 +8,9 @@
 
 namespace echoline {
 
-enum class Scheme : std::uint8_t { kFile, kS3, kGcs, kHttp };
+enum class Scheme : std::uint8_t { kFile, kS3, kGcs, kHttp, kHub };
 
-// "file", "s3", "gs" or "http", for messages and metrics.
+// "file", "s3", "gs", "http" or "hf", for messages and metrics.
 std::string_view to_string(Scheme scheme);
 
 // The letters before "://"; empty for a plain path and for file:/path.

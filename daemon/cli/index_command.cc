@@ -66,8 +66,8 @@ std::string misuse_of_address(const IndexOptions& options) {
         "and index that",
         options.overrides.front(), options.target);
   const auto scheme = scheme_of(options.target);
-  if (!options.endpoint.empty() && scheme != Scheme::kS3 && scheme != Scheme::kGcs)
-    return fmt::format("--endpoint is for s3:// and gs://, not for {}", options.target);
+  if (!options.endpoint.empty() && (scheme == Scheme::kFile || scheme == Scheme::kHttp))
+    return fmt::format("--endpoint is for s3://, gs:// and hf://, not for {}", options.target);
   if (!options.region.empty() && scheme != Scheme::kS3)
     return fmt::format("--region is for s3://, not for {}", options.target);
   return {};

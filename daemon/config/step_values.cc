@@ -21,7 +21,7 @@ Status check_url(const v1::Read& read, const std::string& url, const SourceLocat
   if (!scheme_of(url)) {
     return locations.error(read, "url",
                            fmt::format("'{}://' is unknown; allowed: a path, file:, s3://, gs://, "
-                                       "http://, https://",
+                                       "hf://, http://, https://",
                                        scheme_word(url)));
   }
   // "s3:bucket" would be read as a local path.

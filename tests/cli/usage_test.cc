@@ -76,7 +76,7 @@ TEST(Usage, OfIndexWithAnOptionThatWouldBeIgnoredIsRefused) {
               HasSubstr("--set streams.NAME.pipeline.read.endpoint=http://host"));
   EXPECT_THAT(refused({"index", "train.yaml", "--format", "mds"}), HasSubstr("read.format"));
   EXPECT_THAT(refused({"index", "/data", "--endpoint", "http://host"}),
-              HasSubstr("--endpoint is for s3:// and gs://, not for /data"));
+              HasSubstr("--endpoint is for s3://, gs:// and hf://, not for /data"));
   EXPECT_THAT(refused({"index", "gs://bucket/a", "--region", "x"}), HasSubstr("for s3://"));
 }
 

@@ -253,7 +253,7 @@ const std::vector<Mistake> kMistakes = {
      "streams: {a: {pipeline: [{read: {url: 'ftp://b/x'}}, {decode: {i: {key: "
      "jpg, as: rgb}}}, {batch: {size: 2}}]}}\n",
      "t.yaml:1:39: key 'url': 'ftp://' is unknown; allowed: a path, file:, s3://, "
-     "gs://, http://, https://"},
+     "gs://, hf://, http://, https://"},
     {"tokens_without_length",
      "streams: {a: {pipeline: [{read: {url: x, format: tokens}}, {decode: {i: {key: tokens, as: "
      "uint16, shape: [8]}}}, {batch: {size: 2}}]}}\n",

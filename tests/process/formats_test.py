@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The same photos in every format give a trainer the same pixels and labels, through the whole daemon."""
 import gzip
+import hashlib
 import json
 import struct
 import unittest
@@ -10,6 +11,7 @@ from support.batches import whole
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
 from support.programs import run_index
+from support.store_process import HubStore
 from support.tars import write_tar
 
 try:
@@ -41,10 +43,10 @@ class Formats(ProcessCase):
         cls.expected = cls.rows(f"{cls.data}/tars/*.tar", "auto", "jpg", "cls")
 
     @classmethod
-    def rows(cls, url, form, image, label):
+    def rows(cls, url, form, image, label, environment=None):
         """The rows of the first epoch in order, with checksums, as a trainer gets them."""
         steps = [f"read: {{url: '{url}', format: {form}}}", "shuffle: {window: 16}", *decode(image, label)]
-        with Daemon(stream_yaml(steps)) as daemon:
+        with Daemon(stream_yaml(steps), environment=environment) as daemon:
             batches = whole(daemon.read("--epochs", 1, "--row-checksums"))
         return [row for batch in batches for row in batch["rows"]]
 
@@ -95,6 +97,61 @@ class Formats(ProcessCase):
         with Daemon(stream_yaml(steps)) as daemon:
             rows = [row for batch in whole(daemon.read("--epochs", 1, "--row-checksums")) for row in batch["rows"]]
         self.assertEqual(sorted(rows), sorted(self.expected))
+
+    def test_tars_on_the_hub_give_the_same_rows(self):
+        store = self.resource(HubStore())
+        for path in sorted((self.data / "tars").iterdir()):
+            store.put(f"tars/{path.name}", path.read_bytes())
+        for pattern in ("*.tar", "{0,1}.tar"):
+            rows = self.rows(f"{store.repository}/tars/{pattern}", "auto", "jpg", "cls", store.environment)
+            self.assertEqual(rows, self.expected)
+        self.assertEqual(store.counts().get("leaks", 0), 0, "the token is for the Hub only")
+
+    def test_a_state_of_a_branch_continues_with_its_commit_and_not_after_a_new_one(self):
+        store = self.resource(HubStore())
+        for path in sorted((self.data / "tars").iterdir()):
+            commit = store.put(f"tars/{path.name}", path.read_bytes())
+        state = self.folder() / "state.json"
+
+        def daemon(revision):
+            steps = [f"read: {{url: '{store.repository}{revision}/tars/*.tar'}}", *decode("jpg", "cls")]
+            return Daemon(stream_yaml(steps), environment=store.environment)
+        with daemon("@main") as first:
+            self.assertIn(f"revision main is commit {commit}", first.log())
+            begin = whole(first.read("--batches", 2, "--row-checksums", "--save-state", state))
+            store.put("README.md", b"words")
+            store.expire()
+            rest = whole(first.read("--epochs", 1, "--row-checksums", "--state", state))
+        self.assertEqual([row[0] for batch in begin + rest for row in batch["rows"]], list(range(COUNT)))
+        with daemon("@main") as moved:
+            with self.assertRaisesRegex(RuntimeError, "the state is of another data set"):
+                moved.read("--state", state)
+        with daemon(f"@{commit}") as pinned:
+            self.check_equal_batches(whole(pinned.read("--epochs", 1, "--row-checksums", "--state", state)), rest)
+
+    @unittest.skipUnless(echoline and parquet_files.python(), "needs the Python package and pyarrow")
+    def test_parquet_files_on_the_hub_have_the_values_that_pyarrow_reads_there(self):
+        store = self.resource(HubStore())
+        for shard in range(3):
+            path = self.folder() / "shard.parquet"
+            parquet_files.write(path, self.photos[shard * 10:(shard + 1) * 10])
+            store.put(f"data/train-{shard}.parquet", path.read_bytes())
+        environment = {**store.environment, "HF_HOME": str(self.folder()), "HF_HUB_DISABLE_XET": "1"}
+        expected = parquet_files.read_from_hub(f"{store.repository}@main/data/*.parquet", environment)
+        if expected is None:
+            self.skipTest("no huggingface_hub")
+        steps = [f"read: {{url: '{store.repository}@main/data/*.parquet'}}",
+                 "decode: {image: {key: image, as: bytes}, label: {key: label, as: int64}, "
+                 "caption: {key: caption, as: text}, url: {key: __url__, as: text}}", "batch: {size: 4, last: partial}"]
+        files, rows = [], []
+        with Daemon(stream_yaml(steps), environment=environment) as daemon:
+            with echoline.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
+                for batch in loader:
+                    files += [bytes(url).decode().removeprefix("hf://") for url in batch["url"]]
+                    rows += [[hashlib.sha256(image).hexdigest(), int(label), bytes(caption).decode()] for
+                             image, label, caption in zip(batch["image"], batch["label"], batch["caption"], strict=True)]
+        self.assertEqual(rows, expected["rows"])
+        self.assertEqual(sorted(set(files)), expected["files"])
 
     def test_json_lines_give_text_and_numbers(self):
         lines = [json.dumps({"text": "ä" * number, "n": number}) for number in range(COUNT)]

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "source/core/hub_address.h"
+
 namespace echoline::source {
 namespace {
 
@@ -88,6 +90,39 @@ TEST(Address, ThatIsRefusedForAPasswordKeepsItsScheme) {
                   .status()
                   .message()
                   .starts_with("address \"http://...@...\": a user or a password"));
+}
+
+TEST(Address, OnTheHubTheRepositoryWithItsRevisionIsTheBucket) {
+  for (const char* repository :
+       {"datasets/me/my.set-1_0", "datasets/me/set@v1.0",
+        "datasets/me/set@refs%2Fconvert%2Fparquet", "datasets/me/set@refs/convert/parquet",
+        "datasets/me/set@refs/pr/12", "datasets/me/set@~parquet"}) {
+    const std::string url = std::string("hf://") + repository + "/data/tr@in *.parquet";
+    const auto address = parse_address(url);
+    ASSERT_TRUE(address.ok()) << address.status().message();
+    EXPECT_EQ(address->scheme, Scheme::kHub);
+    EXPECT_EQ(address->bucket, repository);
+    EXPECT_EQ(address->path, "data/tr@in *.parquet");
+    EXPECT_EQ(address->url(), url);
+  }
+  EXPECT_TRUE(parse_address("hf://datasets/me/set")->is_tree());
+  EXPECT_EQ(parse_address("hf://datasets/me/set@main")->path, "");
+  for (const char* url :
+       {"hf://", "hf://me/set/x", "hf://datasets/", "hf://datasets/set", "hf://datasets/me/",
+        "hf://datasets/me//x", "hf://datasets/../set/x", "hf://datasets/me/s?t/x",
+        "hf://datasets/me/set@/x", "hf://datasets/me/set@refs/pr/1:/x", "hf://spaces/me/set/x"}) {
+    const auto address = parse_address(url);
+    ASSERT_FALSE(address.ok()) << url;
+    EXPECT_NE(address.status().message().find("hf://datasets/OWNER/NAME@REVISION"),
+              std::string::npos)
+        << url;
+  }
+}
+
+TEST(Address, ContentOnTheHubHasItsNameWithoutTheRevision) {
+  EXPECT_EQ(without_revision("hf://datasets/me/set@refs/pr/1/a@b/c"), "hf://datasets/me/set/a@b/c");
+  EXPECT_EQ(without_revision("hf://datasets/me/set/a"), "hf://datasets/me/set/a");
+  EXPECT_EQ(without_revision("s3://photos/datasets/me/set@1/a"), "s3://photos/datasets/me/set@1/a");
 }
 
 TEST(Address, APathWithAColonIsAPath) {

@@ -42,8 +42,9 @@ class TestEnvironment {
 
  private:
   static bool is_ours(const std::string& name) {
-    for (const char* start : {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST",
-                              "HOME", "SSL_CERT_FILE", "CURL_CA_BUNDLE"})
+    for (const char* start :
+         {"AWS_", "GOOGLE_", "GCE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST", "HOME", "SSL_CERT_FILE",
+          "CURL_CA_BUNDLE", "HF_", "HUGGING_FACE_", "XDG_CACHE_HOME"})
       if (name.starts_with(start)) return true;
     return name.ends_with("_proxy") || name.ends_with("_PROXY");
   }

@@ -14,6 +14,7 @@
 #include "config/pipeline.h"
 #include "plan/plan.h"
 #include "prepare/frame.h"
+#include "source/core/hub_address.h"
 
 namespace echoline::engine {
 namespace {
@@ -74,8 +75,9 @@ std::string object_line(const record::Shard& shard) {
     const std::string name = object.url.substr(object.url.find_last_of('/') + 1);
     return fmt::format("{}\n{}\n{}\n", name, object.bytes, shard.record_count);
   }
-  return fmt::format("{}\n{}\n{}\n{}\n", object.url, object.bytes, object.version,
-                     shard.record_count);
+  // The version of an object on the Hub is a commit, so a branch and its commit are the same data.
+  return fmt::format("{}\n{}\n{}\n{}\n", source::without_revision(object.url), object.bytes,
+                     object.version, shard.record_count);
 }
 
 // The lengths are part of the ring format and of saved states: a change makes every state foreign.

@@ -197,7 +197,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "pauses and failed attempts before it."},
     {"echoline_source_requests_in_flight", "stream,scheme", "Requests to storage in flight."},
     {"echoline_source_requests_total", "stream,scheme,outcome",
-     "Requests to storage, by outcome: ok, retried or failed."},
+     "Requests to storage, by outcome: ok, retried, failed or redirected (answered with the "
+     "address "
+     "of the bytes, which was asked at once)."},
     {"echoline_source_wait_seconds_total", "stream,scheme,reason",
      "Time that requests to storage waited, summed over requests, by reason: limit (the "
      "concurrency limit), throttled (429, 503, Retry-After), unreachable, stalled, broken "

@@ -275,6 +275,7 @@ void add_storage(const engine::StreamStats& stream, Families& families) {
   families.add(kRequests, {name, scheme, "ok"}, stream.source.requests_ok);
   families.add(kRequests, {name, scheme, "retried"}, stream.source.requests_retried);
   families.add(kRequests, {name, scheme, "failed"}, stream.source.requests_failed);
+  families.add(kRequests, {name, scheme, "redirected"}, stream.source.requests_redirected);
   families.add("echoline_source_bytes_total", {name, scheme}, stream.source.bytes);
   families.add("echoline_source_requests_in_flight", {name, scheme}, stream.source.in_flight);
   families.add("echoline_source_checked_total", {name, scheme}, stream.source.checked);

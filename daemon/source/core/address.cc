@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "source/core/hub_address.h"
+
 namespace echoline::source {
 namespace {
 
@@ -86,6 +88,18 @@ Result<Address> parse_http(const std::string& url, std::string_view rest) {
   return address;
 }
 
+Result<Address> parse_hub(const std::string& url, std::string_view rest) {
+  const auto split = split_hub_address(rest);
+  if (!split.ok()) return bad_address(url, split.status().message());
+  Address address;
+  address.scheme = Scheme::kHub;
+  // The repository with its revision takes the place of a bucket.
+  address.bucket = split->repository;
+  address.head = fmt::format("hf://{}/", address.bucket);
+  address.path = split->path;
+  return address;
+}
+
 }  // namespace
 
 bool is_host(std::string_view text) {
@@ -103,11 +117,12 @@ Result<Address> parse_address(const std::string& url) {
   const std::optional<Scheme> scheme = scheme_of(text);
   if (!scheme)
     return bad_address(url, fmt::format("\"{}:\" is unknown; addresses are plain paths, file:, "
-                                        "s3://, gs://, http:// or https://",
+                                        "s3://, gs://, hf://, http:// or https://",
                                         scheme_word(text)));
   // Behind "scheme://".
   const std::size_t start = scheme_word(text).size() + 3;
   if (*scheme == Scheme::kHttp) return parse_http(url, text.substr(start));
+  if (*scheme == Scheme::kHub) return parse_hub(url, text.substr(start));
   if (*scheme != Scheme::kFile) return parse_bucket(url, *scheme, text.substr(start));
   if (text.starts_with("file:")) return parse_file(url, text.substr(5));
   // A plain path, also a relative one.

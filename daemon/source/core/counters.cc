@@ -21,6 +21,7 @@ Counters SharedCounters::snapshot() const {
   counters.requests_ok = load(ok);
   counters.requests_retried = load(retried);
   counters.requests_failed = load(failed);
+  counters.requests_redirected = load(redirected);
   counters.bytes = load(bytes);
   counters.in_flight = load(in_flight);
   counters.limit = load(limit);

@@ -35,6 +35,7 @@ struct Counters {
   std::uint64_t requests_ok = 0;
   std::uint64_t requests_retried = 0;
   std::uint64_t requests_failed = 0;
+  std::uint64_t requests_redirected = 0;  // answered with another address, which was asked at once
   std::uint64_t bytes = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t limit = 0;          // on requests in flight at the endpoint; 0: no limit
@@ -52,8 +53,8 @@ struct Counters {
 class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count ok{0}, retried{0}, failed{0}, bytes{0}, in_flight{0}, limit{0}, checked{0}, damaged{0},
-      hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
+  Count ok{0}, retried{0}, failed{0}, redirected{0}, bytes{0}, in_flight{0}, limit{0}, checked{0},
+      damaged{0}, hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);

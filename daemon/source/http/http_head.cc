@@ -20,6 +20,19 @@ std::string_view HttpResponse::header(std::string_view lower_case_name) const {
   return {};
 }
 
+std::uint64_t rate_limit_window_s(std::string_view header) {
+  std::uint64_t seconds = 0;
+  while (!header.empty()) {
+    const std::size_t end = std::min(header.find(';'), header.size());
+    const std::string_view part = trimmed(header.substr(0, end));
+    // Nothing is left of text that is no number: 0.
+    if (part.starts_with("t="))
+      std::from_chars(part.data() + 2, part.data() + part.size(), seconds);
+    header.remove_prefix(std::min(end + 1, header.size()));
+  }
+  return seconds;
+}
+
 bool HttpHead::take(std::string_view line) {
   if ((bytes_ += line.size()) > kBytesMax) return false;
   if (line.starts_with("HTTP/")) {  // a proxy or 100-continue sends a head before the real one

@@ -16,6 +16,8 @@ namespace echoline::source {
 struct Verdict {
   Status status;
   bool retry = false;
+  // The retry goes to another address: no failure, so it is sent without a pause.
+  bool at_once = false;
 };
 
 // Owned and called by one HttpOperations, on its thread. Each attempt calls ready, request, accept,

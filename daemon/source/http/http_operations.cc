@@ -208,9 +208,9 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   drop_attempt(state, other(slot));
   state.note_progress();
   if (verdict.status.ok() || !verdict.retry) return finish(at, std::move(verdict.status), ended);
-  const std::uint64_t now = monotonic_ns();
+  if (verdict.at_once) return paused_.queue_at_once(state, queue_, counters_);
   ++state.failures_;
-  const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, now);
+  const std::uint64_t until = paused_.retry_time_ns(state, retry_after_ns, monotonic_ns());
   // Do not pause beyond the deadline: fail now, with the last reason.
   if (until >= state.give_up_ns(limits_.timeout_ns) || state.failures_ >= limits_.attempts_max)
     return finish(at, given_up(verdict.status, state.failures_), ended);

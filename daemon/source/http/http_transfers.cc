@@ -62,6 +62,11 @@ struct Transfer {
       curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &seconds);
       HttpResponse& response = head.response();
       response.retry_after_s = static_cast<std::uint64_t>(std::max<curl_off_t>(seconds, 0));
+      if (seconds <= 0 && response.status == 429)
+        response.retry_after_s = rate_limit_window_s(response.header("ratelimit"));
+      char* url = nullptr;
+      curl_easy_getinfo(easy.get(), CURLINFO_EFFECTIVE_URL, &url);
+      if (url != nullptr) response.url = url;
       stopped = !sink->on_response(head.response());
     }
     return !stopped;

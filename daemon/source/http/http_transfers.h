@@ -27,7 +27,9 @@ struct HttpRequest {
 struct HttpResponse {
   int status = 0;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
-  std::uint64_t retry_after_s = 0;  // Retry-After, a number or a date; 0 if there is none
+  std::uint64_t retry_after_s = 0;  // Retry-After or, with status 429, the end of the RateLimit
+                                    // window; 0 if there is neither
+  std::string url;                  // the address that answered; may contain a signature
 
   // Empty if there is no such header.
   std::string_view header(std::string_view lower_case_name) const;

@@ -44,6 +44,13 @@ void PausedOperations::queue_due(std::uint64_t now_ns, std::deque<OperationState
   });
 }
 
+void PausedOperations::queue_at_once(OperationState& state, std::deque<OperationState*>& queue,
+                                     SharedCounters& counters) {
+  SharedCounters::add(counters.redirected, 1);
+  state.queued_since_ns_ = monotonic_ns();
+  queue.push_front(&state);
+}
+
 // All come back at once; the endpoint's limit keeps them from overloading the store.
 void PausedOperations::note_good_answer(std::uint64_t now_ns) {
   if (now_ns > last_good_ns_ + kOutageNs) {

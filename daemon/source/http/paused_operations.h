@@ -28,6 +28,11 @@ class PausedOperations {
   void queue_due(std::uint64_t now_ns, std::deque<OperationState*>& queue,
                  SharedCounters& counters);
 
+  // Without a pause, before all others: the operation had its turn, and its answer named another
+  // address.
+  void queue_at_once(OperationState& state, std::deque<OperationState*>& queue,
+                     SharedCounters& counters);
+
   // A good answer came. If there was none for a while, the store is back after an outage: all
   // become due now, except those for which the store has set the time.
   void note_good_answer(std::uint64_t now_ns);

@@ -12,8 +12,8 @@ namespace echoline::source {
 
 // The source for these addresses, which must share one scheme, with `read.throttle` if it is set;
 // of a data set in Python, one for the numbers of its samples.
-// Sends a first request: a wrong key or a missing bucket fails here. Writing to web servers is
-// kUnimplemented. Blocks.
+// Sends a first request: a wrong key or a missing bucket fails here. Writing to web servers and
+// to the Hub is kUnimplemented. Blocks.
 Result<std::unique_ptr<Source>> open_source(const v1::Read& read, Access access = Access::kRead);
 
 // A copy whose `endpoint` is the one that open_source() uses, wherever it is configured: in the

@@ -13,9 +13,11 @@
 #include "source/credentials/aws_credentials.h"
 #include "source/credentials/environment.h"
 #include "source/credentials/google_credentials.h"
+#include "source/credentials/hub_credentials.h"
 #include "source/http/authorities.h"
 #include "source/store/gcs_store.h"
 #include "source/store/http_store.h"
+#include "source/store/hub_store.h"
 #include "source/store/s3_store.h"
 
 namespace echoline::source {
@@ -77,6 +79,23 @@ Opened open_gcs(const v1::Read& read, CredentialOptions credentials) {
   return GcsStore::open(std::move(options));
 }
 
+std::string hub_endpoint(const v1::Read& read, const CredentialOptions&) {
+  return first_set(read.endpoint(), {"HF_ENDPOINT"});
+}
+
+Opened open_hub(const v1::Read& read, CredentialOptions credentials) {
+  // A client error before any request is sent.
+  if (credentials.access == Access::kWrite)
+    return Status(Code::kUnimplemented,
+                  fmt::format("{}: nothing can be written to the Hub, where each write would be a "
+                              "commit; keep the index in `state_dir`",
+                              read.url(0)));
+  HubOptions options;
+  options.endpoint = hub_endpoint(read, credentials);
+  ECHOLINE_ASSIGN(options.credentials, hub_credentials(credentials));
+  return HubStore::open(std::move(options));
+}
+
 std::string no_endpoint(const v1::Read&, const CredentialOptions&) { return {}; }
 
 Opened open_http(const v1::Read& read, CredentialOptions credentials) {
@@ -112,6 +131,7 @@ constexpr StoreKind kStores[] = {
     {Scheme::kS3, open_s3, s3_endpoint, true},
     {Scheme::kGcs, open_gcs, gcs_endpoint, false},
     {Scheme::kHttp, open_http, no_endpoint, false},
+    {Scheme::kHub, open_hub, hub_endpoint, false},
 };
 
 const StoreKind& kind_of(Scheme scheme) {

@@ -25,7 +25,8 @@ struct OpenedStore {
 // cloud's own.
 std::string endpoint_of(const v1::Read& read, Scheme scheme);
 
-// For every scheme except files. Sends no request. kUnimplemented for writing to web servers.
+// For every scheme except files. Sends no request. kUnimplemented for writing to web servers and
+// to the Hub.
 Result<OpenedStore> open_store(const v1::Read& read, Scheme scheme, Access access);
 
 }  // namespace echoline::source

@@ -110,7 +110,10 @@ std::string GcsStore::version_of(const HttpResponse& response) const {
   return std::string(response.header("x-goog-generation"));
 }
 
-Result<ListPage> GcsStore::parse_list(std::string_view body) const { return parse_gcs_list(body); }
+Result<ListPage> GcsStore::parse_list(const ListQuery&, const HttpResponse&,
+                                      std::string_view body) const {
+  return parse_gcs_list(body);
+}
 
 Verdict GcsStore::refuse(const HttpResponse& response, std::string_view body, Access wanted) const {
   const int status = response.status;

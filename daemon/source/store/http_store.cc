@@ -86,7 +86,8 @@ HttpRequest HttpStore::put(const Address&, const std::string&, std::time_t) {
   return {};
 }
 
-Result<ListPage> HttpStore::parse_list(std::string_view) const {
+Result<ListPage> HttpStore::parse_list(const ListQuery&, const HttpResponse&,
+                                       std::string_view) const {
   return Status(Code::kUnimplemented, "web servers can't list");
 }
 

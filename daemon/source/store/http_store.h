@@ -19,7 +19,8 @@ class HttpStore : public ObjectStore {
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
-  Result<ListPage> parse_list(std::string_view body) const override;
+  Result<ListPage> parse_list(const ListQuery& query, const HttpResponse& response,
+                              std::string_view body) const override;
   Verdict refuse(const HttpResponse& response, std::string_view body, Access wanted) const override;
 };
 

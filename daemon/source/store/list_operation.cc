@@ -18,6 +18,11 @@ HttpRequest PageOperation::request(std::time_t now) {
   return store_.list(query_, now);
 }
 
+Verdict PageOperation::take_head(const HttpResponse& response) {
+  response_ = response;
+  return {};
+}
+
 bool PageOperation::consume(std::span<const std::byte> bytes) {
   // Compared without a sum, which could overflow.
   too_long_ = bytes.size() > kPageBytesMax - body_.size();
@@ -27,7 +32,7 @@ bool PageOperation::consume(std::span<const std::byte> bytes) {
 
 Verdict PageOperation::complete() {
   if (too_long_) return {Status(Code::kDataLoss, "a page of the listing is unreasonably long")};
-  Result<ListPage> page = store_.parse_list(body_);
+  Result<ListPage> page = store_.parse_list(query_, response_, body_);
   if (!page.ok())
     // Worth a retry: the page may have been cut or changed on its way.
     return {std::move(page).status().with_context("the listing can't be understood"), true};
@@ -76,6 +81,27 @@ Verdict StatOperation::refuse(const HttpResponse& response, std::string_view bod
     verdict.retry = true;
   }
   return verdict;
+}
+
+HttpRequest PinOperation::request(std::time_t) {
+  body_.clear();
+  return store_.pin(bucket_);
+}
+
+bool PinOperation::consume(std::span<const std::byte> bytes) {
+  if (bytes.size() > kPageBytesMax - body_.size()) return false;
+  body_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return true;
+}
+
+Verdict PinOperation::complete() {
+  Status status = store_.take_pin(bucket_, body_);
+  const bool may_pass = status.code() == Code::kDataLoss;
+  return {std::move(status), may_pass};
+}
+
+Verdict PinOperation::refuse(const HttpResponse& response, std::string_view body) {
+  return store_.refuse(response, body, Access::kRead);
 }
 
 }  // namespace echoline::source

@@ -1,5 +1,5 @@
-// Operations that ask which objects exist: one page of a listing, and the size and version of one
-// object.
+// Operations that ask which objects exist: one page of a listing, the size and version of one
+// object, and the commit that a branch means now.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,10 @@ class PageOperation : public StoreOperation {
   ListPage take_page() { return std::move(page_); }
 
  private:
+  Verdict take_head(const HttpResponse& response) override;
+
   ListQuery query_;
+  HttpResponse response_;
   std::string body_;
   bool too_long_ = false;
   ListPage page_;
@@ -61,6 +64,25 @@ class StatOperation : public StoreOperation {
   HttpResponse response_;
   std::string body_;
   ObjectInfo info_;
+};
+
+// Has no result: the store remembers the commit.
+class PinOperation : public StoreOperation {
+ public:
+  // The store must outlive it.
+  PinOperation(ObjectStore& store, const Address& address)
+      : StoreOperation(store), bucket_(address.bucket), head_(address.head) {}
+
+  HttpRequest request(std::time_t now) override;
+  bool consume(std::span<const std::byte> bytes) override;
+  Verdict complete() override;
+  Verdict refuse(const HttpResponse& response, std::string_view body) override;
+  std::uint64_t progress() const override { return 0; }
+  std::string what() const override { return head_; }
+
+ private:
+  const std::string bucket_, head_;
+  std::string body_;
 };
 
 }  // namespace echoline::source

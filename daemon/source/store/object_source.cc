@@ -7,11 +7,10 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "source/core/glob.h"
-#include "source/store/list_operation.h"
-#include "source/store/page_reader.h"
+#include "source/store/object_listing.h"
 #include "source/store/put_operation.h"
 #include "source/store/read_operation.h"
+#include "source/store/run_operation.h"
 
 namespace echoline::source {
 namespace {
@@ -20,39 +19,6 @@ namespace {
 constexpr std::uint32_t kProbeAttemptsMax = 4;
 // One connection transfers this in a fraction of a second.
 constexpr std::uint64_t kPartBytes = kSplitReadBytes / 2;
-
-// Runs one operation to its end; no other may be in flight in `operations`.
-template <typename T>
-Result<std::unique_ptr<T>> run(HttpOperations& operations, std::unique_ptr<T> operation) {
-  std::vector<OperationResult> ended;
-  operations.start(0, std::move(operation));
-  while (ended.empty()) operations.step(UINT64_MAX, ended);
-  ECHOLINE_TRY(std::move(ended[0].status));
-  return std::unique_ptr<T>(static_cast<T*>(ended[0].operation.release()));
-  // The caller knows the type: it is the operation that was started above.
-}
-
-Status nothing_there(const Address& address) {
-  return Status(
-      Code::kNotFound,
-      fmt::format("{}: no object matches; check the bucket and the pattern", address.url()));
-}
-
-ListQuery query_of(const Address& address) {
-  ListQuery query;
-  query.url = address.url();
-  query.bucket = address.bucket;
-  query.prefix = glob_prefix(address.path);
-  // List one level only, unless the pattern matches below it.
-  // A slash behind the literal prefix means that the pattern reaches into folders.
-  const bool deep = address.is_tree() ||
-                    address.path.find('/', std::min(query.prefix.size(), address.path.size())) !=
-                        std::string::npos;
-  if (!deep) query.delimiter.push_back('/');
-  return query;
-}
-
-bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
 
 // Splits a request into requests of about kPartBytes.
 std::vector<ReadRequest> parts_of(const ReadRequest& request) {
@@ -118,24 +84,7 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
   few.attempts_max = kProbeAttemptsMax;
   few.connections_max = 1;
   HttpOperations operations(few, unseen);
-  std::vector<std::string> asked;
-  for (const std::string& url : urls) {
-    ECHOLINE_ASSIGN(Address address, parse_address(url));
-    ECHOLINE_TRY(check_glob(address.path));
-    // Once for each bucket or server.
-    if (std::find(asked.begin(), asked.end(), address.bucket) != asked.end()) continue;
-    asked.push_back(address.bucket);
-    if (is_literal(address)) {
-      address.path = unescape_glob(address.path);
-      ECHOLINE_TRY(run(operations, std::make_unique<StatOperation>(*store_, address)).status());
-    } else {
-      ListQuery query = query_of(address);
-      // One entry is enough to see whether the bucket may be listed.
-      query.entries_max = 1;
-      ECHOLINE_TRY(run(operations, std::make_unique<PageOperation>(*store_, query)).status());
-    }
-  }
-  return {};
+  return ObjectListing(*store_, operations, {1, answers_needed()}, unseen).probe(urls);
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
@@ -143,91 +92,11 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
-  auto listed = list_each(urls);
+  auto listed =
+      ObjectListing(*store_, queries(), {options_.concurrency, answers_needed()}, counters_)
+          .list(urls);
   queries_.reset();  // frees its connections and its share of the endpoint's limit
   return listed;
-}
-
-Result<std::vector<ObjectInfo>> ObjectSource::list_each(const std::vector<std::string>& urls) {
-  std::vector<ObjectInfo> all;
-  // Consecutive literal addresses become parallel requests; a pattern in between keeps the order.
-  std::vector<Address> literals;  // consecutive, requested together
-  const auto append = [&all](std::vector<ObjectInfo> more) {
-    std::move(more.begin(), more.end(), std::back_inserter(all));
-  };
-  for (const std::string& url : urls) {
-    ECHOLINE_ASSIGN(Address address, parse_address(url));
-    ECHOLINE_TRY(check_glob(address.path));
-    if (is_literal(address)) {
-      address.path = unescape_glob(address.path);
-      literals.push_back(std::move(address));
-      continue;
-    }
-    ECHOLINE_ASSIGN(auto stats, stat_many(std::exchange(literals, {})));
-    append(std::move(stats));
-    ECHOLINE_ASSIGN(auto listed, list_pattern(address));
-    append(std::move(listed));
-  }
-  ECHOLINE_ASSIGN(auto stats, stat_many(literals));
-  append(std::move(stats));
-  return all;
-}
-
-Result<std::vector<ObjectInfo>> ObjectSource::stat_many(const std::vector<Address>& addresses) {
-  std::vector<ObjectInfo> infos(addresses.size());
-  std::vector<OperationResult> ended;
-  std::size_t started = 0;
-  Status failure;
-  // After a failure nothing new is started, but everything in flight is waited for.
-  while (queries().size() > 0 || (started < addresses.size() && failure.ok())) {
-    while (failure.ok() && started < addresses.size() && queries().size() < options_.concurrency) {
-      queries().start(started, std::make_unique<StatOperation>(*store_, addresses[started]));
-      ++started;
-    }
-    ended.clear();
-    queries().step(UINT64_MAX, ended);
-    for (OperationResult& result : ended) {
-      if (result.status.ok())
-        infos[result.id] = static_cast<StatOperation&>(*result.operation).take_info();
-      else if (failure.ok())
-        failure = std::move(result.status);
-    }
-  }
-  ECHOLINE_TRY(std::move(failure));
-  return infos;
-}
-
-Result<ListPage> ObjectSource::list_page(const ListQuery& query) {
-  return read_page(queries(), *store_, query, answers_needed(), counters_);
-}
-
-Result<std::vector<ObjectInfo>> ObjectSource::list_pattern(const Address& address) {
-  std::vector<ObjectInfo> infos;
-  ListQuery query = query_of(address);
-  for (bool more = true; more;) {
-    ECHOLINE_ASSIGN(ListPage page, list_page(query));
-    if (page.ambiguous) {
-      ListQuery again = query;
-      again.verbatim = true;
-      ECHOLINE_ASSIGN(page, list_page(again));
-    }
-    for (ListEntry& entry : page.entries) {
-      const bool is_marker = entry.key.empty() ||
-                             entry.key.back() == '/';  // consoles create such objects as "folders"
-      if (!is_marker && glob_matches(address.path, entry.key))
-        infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
-    }
-    more = !page.next.empty();
-    // A broken store could otherwise cause an endless loop.
-    if (more && page.next == query.continuation)
-      return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
-    query.continuation = std::move(page.next);
-  }
-  if (infos.empty()) return nothing_there(address);
-  // Stores sort by key, not by address, and some do not sort at all.
-  std::sort(infos.begin(), infos.end(),
-            [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
-  return infos;
 }
 
 Status ObjectSource::put(const std::string& url, const std::string& bytes) {

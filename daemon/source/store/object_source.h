@@ -58,14 +58,6 @@ class ObjectSource : public Source {
   HttpOperations& queries();
   // Takes the end of one part; the last one ends its read.
   void finish_part(OperationResult result, std::vector<ReadResult>& done);
-  // As list_all; leaves the connections for listings open.
-  Result<std::vector<ObjectInfo>> list_each(const std::vector<std::string>& urls);
-  // Size and version of each address, many requests at a time.
-  Result<std::vector<ObjectInfo>> stat_many(const std::vector<Address>& addresses);
-  // The objects that match a pattern, page by page.
-  Result<std::vector<ObjectInfo>> list_pattern(const Address& address);
-  // One page, as often as its bytes need to be certain.
-  Result<ListPage> list_page(const ListQuery& query);
 
   const std::unique_ptr<ObjectStore> store_;
   const ObjectSourceOptions options_;

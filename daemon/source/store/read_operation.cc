@@ -12,6 +12,10 @@ namespace {
 
 // How often a whole object is requested in total while its bytes are wrong.
 constexpr std::uint32_t kMismatchesMax = 4;
+// How many redirects in a row are followed: more are a circle.
+constexpr std::uint32_t kRedirectsMax = 5;
+// How often an address that was withdrawn is replaced at once; later ones are retried with pauses.
+constexpr std::uint32_t kWithdrawnMax = 1;
 
 Verdict broken(std::string text) { return {Status(Code::kDataLoss, std::move(text)), true}; }
 
@@ -58,6 +62,7 @@ Verdict ReadOperation::take_head(const HttpResponse& response) {
                fmt::format("it changed since it was indexed (version {} then, {} now); index the "
                            "data set again",
                            object_.version, version))};
+  redirects_ = withdrawn_ = 0;
   Verdict verdict = response.status == 206 ? accept_part(response) : accept_whole(response);
   // From the first byte on; a checksum that starts in the middle would be useless.
   if (verdict.status.ok() && is_whole_ && scatter_.position() == 0)
@@ -184,7 +189,16 @@ Verdict ReadOperation::check_bytes() {
   return verdict;
 }
 
+// The store is always told, so that it never keeps an address that was refused.
+bool ReadOperation::is_elsewhere(const HttpResponse& response) {
+  if (!store_.moves(address_, object_.version, response)) return false;
+  if (response.status / 100 == 3) return ++redirects_ <= kRedirectsMax;
+  redirects_ = 0;
+  return ++withdrawn_ <= kWithdrawnMax;
+}
+
 Verdict ReadOperation::refuse(const HttpResponse& response, std::string_view body) {
+  if (is_elsewhere(response)) return {Status(Code::kUnavailable, "it has moved"), true, true};
   return store_.refuse(response, body, Access::kRead);
 }
 

@@ -46,6 +46,8 @@ class ReadOperation : public StoreOperation {
   Verdict check_size(std::uint64_t total) const;
   // At the end: compares the checksum, if there is one.
   Verdict check_bytes();
+  // The answer's bytes are elsewhere, or the answer is an error.
+  bool is_elsewhere(const HttpResponse& response);
   // Discards everything received so far.
   void forget();
 
@@ -62,6 +64,8 @@ class ReadOperation : public StoreOperation {
   std::uint64_t skip_ = 0;       // bytes of the body before the first wanted one
   std::uint64_t body_left_ = 0;  // bytes still to come
   bool body_too_long_ = false;
+  std::uint32_t redirects_ = 0;  // in a row
+  std::uint32_t withdrawn_ = 0;  // addresses of the bytes that were refused since a good answer
 };
 
 }  // namespace echoline::source

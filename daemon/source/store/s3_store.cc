@@ -177,7 +177,10 @@ std::string S3Store::version_of(const HttpResponse& response) const {
   return std::string(unquoted_etag(response.header("etag")));
 }
 
-Result<ListPage> S3Store::parse_list(std::string_view body) const { return parse_s3_list(body); }
+Result<ListPage> S3Store::parse_list(const ListQuery&, const HttpResponse&,
+                                     std::string_view body) const {
+  return parse_s3_list(body);
+}
 
 Verdict S3Store::refuse(const HttpResponse& response, std::string_view body, Access wanted) const {
   const S3Error error = parse_s3_error(body);

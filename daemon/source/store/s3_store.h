@@ -28,7 +28,7 @@ class S3Store : public ObjectStore {
   static Result<std::unique_ptr<ObjectStore>> open(S3Options options);
 
   Verdict ready(std::time_t now) override { return options_.credentials->ready(now); }
-  void note_accepted() override { options_.credentials->note_accepted(); }
+  void note_accepted(const HttpResponse&) override { options_.credentials->note_accepted(); }
   bool uses_tls(const Address&) const override { return !endpoint_ || endpoint_->is_tls(); }
   HttpRequest get(const Address& address, const std::string& version, std::uint64_t begin,
                   std::uint64_t end, std::time_t now) override;
@@ -39,7 +39,8 @@ class S3Store : public ObjectStore {
   HttpRequest list(const ListQuery& query, std::time_t now) override;
   HttpRequest put(const Address& address, const std::string& bytes, std::time_t now) override;
   std::string version_of(const HttpResponse& response) const override;
-  Result<ListPage> parse_list(std::string_view body) const override;
+  Result<ListPage> parse_list(const ListQuery& query, const HttpResponse& response,
+                              std::string_view body) const override;
   Verdict refuse(const HttpResponse& response, std::string_view body, Access wanted) const override;
 
  private:

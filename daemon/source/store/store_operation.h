@@ -13,7 +13,7 @@ class StoreOperation : public HttpOperation {
 
   Verdict ready(std::time_t now) final { return store_.ready(now); }
   Verdict accept(const HttpResponse& response) final {
-    store_.note_accepted();
+    store_.note_accepted(response);
     return take_head(response);
   }
 

@@ -1,5 +1,6 @@
 """Object stores that hold copies of a data set's files."""
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -78,6 +79,38 @@ class S3Store:
     def read_keys(self, url=None, endpoint=None):
         """The keys of a `read` step in YAML's flow form, without braces."""
         return f"url: '{url or self.url}', endpoint: '{endpoint or self.endpoint}', region: us-east-1"
+
+
+class HubStore:
+    """A data set with the interface of the Hugging Face Hub, which needs a token, and the storage of its files."""
+    repository = "hf://datasets/photos/set"
+    token = "hf_process_test"
+
+    def __init__(self):
+        self.server = Server("hub_server.py")
+        self.endpoint = self.server.facts["endpoint"]
+        self.environment = {"HF_TOKEN": self.token, "HF_ENDPOINT": self.endpoint}
+        self._ask(f"set?token={self.token}&private=1&page=2")
+
+    def put(self, path, content):
+        """Makes a commit, and returns its name."""
+        query = urllib.parse.urlencode({"repo": "photos/set", "path": path})
+        return self._ask(f"commit?{query}", content)
+
+    def counts(self):
+        """How often each kind of request came."""
+        return json.loads(self._ask("counts"))
+
+    def expire(self):
+        """Ends all addresses of the storage that were given."""
+        self._ask("expire")
+
+    def _ask(self, what, content=None):
+        with urllib.request.urlopen(f"{self.endpoint}/test/{what}", content) as answer:
+            return answer.read().decode()
+
+    def stop(self):
+        self.server.stop()
 
 
 class GcsStore:

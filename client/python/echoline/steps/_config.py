@@ -96,18 +96,19 @@ def read(url: Optional[Union[Text, Sequence[Text]]] = None, *, format: Optional[
          pack: Optional[Pack] = None, python: Optional[Python] = None) -> Step:
     """Where the records are stored, and in which format.
 
-    url: Addresses of the data: a path, file:, s3://bucket/key, gs://bucket/key or http(s)://host/path. Brace lists
-        {a,b}, {000..004} and (not for http) * are expanded. Give several addresses as a list. Required, unless there is
-        `python`.
+    url: Addresses of the data: a path, file:, s3://bucket/key, gs://bucket/key, hf://datasets/OWNER/NAME@REVISION/path
+        or http(s)://host/path. Brace lists {a,b}, {000..004} and (not for http) * are expanded. Give several addresses
+        as a list. Required, unless there is `python`.
     format: Format of the data (docs/formats.md); auto: detected from the first bytes. Default: auto.
     throttle: Simulates a slower store, for demonstrations, tests and experiments.
     endpoint: s3: address of an S3-compatible server, http(s)://host:port; else AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL,
-        the profile's endpoint_url. gs: address of a compatible server; else STORAGE_EMULATOR_HOST.
+        the profile's endpoint_url. gs: address of a compatible server; else STORAGE_EMULATOR_HOST. hf: address of
+        another Hub; else HF_ENDPOINT.
     region: s3: region of the bucket; else AWS_REGION, AWS_DEFAULT_REGION, the profile's region.
     addressing: s3: form of request addresses. path: host/bucket/key; virtual: bucket.host/key; auto: virtual for AWS,
         path for an endpoint. Default: auto.
     credentials: Source of the credentials. auto: the first one that is configured, in the order of docs/storage.md;
-        anonymous: no credentials; else only this one: environment variables, a file (profile or key file),
+        anonymous: no credentials; else only this one: environment variables, a file (profile, key or token),
         web_identity, container or instance metadata. Default: auto.
     concurrency: Largest number of requests in flight. The daemon uses fewer when fewer give the same rate or the store
         asks for fewer (docs/transfers.md). Allowed: 1 to 1024. Default: 128.
@@ -120,7 +121,8 @@ def read(url: Optional[Union[Text, Sequence[Text]]] = None, *, format: Optional[
         Lines of the form "NUMBER name" are accepted if they count from 0. Default: the order of the folders, or the
         labels as they are.
     credentials_file: s3: file of profiles; else AWS_SHARED_CREDENTIALS_FILE, ~/.aws/credentials. gs: key file; else
-        GOOGLE_APPLICATION_CREDENTIALS.
+        GOOGLE_APPLICATION_CREDENTIALS. hf: file with a token; else HF_TOKEN, HF_TOKEN_PATH, the file of `hf auth
+        login`.
     profile: s3: profile in that file; else AWS_PROFILE, else the profile `default`.
     ca_file: File of trusted certificate authorities (PEM), used instead of the system's; else AWS_CA_BUNDLE,
         CURL_CA_BUNDLE, SSL_CERT_FILE.
