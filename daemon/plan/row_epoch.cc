@@ -43,17 +43,17 @@ LaneGrid lane_grid(const StreamOrder& stream, const std::vector<EchoOrder>& echo
 class RowEpoch::LaneWalk {
  public:
   LaneWalk(const RowEpoch& epoch, std::uint32_t lane, std::uint64_t lane_row)
-      : shuffle_(epoch.shuffle_), lane_(lane), item_(lane_row) {
+      : epoch_(epoch), lane_(lane), item_(lane_row) {
     if (epoch.echoes()) echo_.emplace(epoch.echo_[lane], lane_row);
   }
 
   RowUse next() {
     const ItemUse use = echo_ ? echo_->next() : ItemUse{.item = item_++};
-    return {.record = shuffle_.record(lane_, use.item, memory_), .use = use.use, .uses = use.uses};
+    return epoch_.row_use(epoch_.shuffle_.entry(lane_, use.item, memory_), use);
   }
 
  private:
-  const ShuffleOrder& shuffle_;
+  const RowEpoch& epoch_;
   std::uint32_t lane_;
   std::uint64_t item_;
   std::optional<EchoWalk> echo_;
@@ -63,7 +63,7 @@ class RowEpoch::LaneWalk {
 RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
                    std::span<const FactorChange> factors)
     : stream_(std::move(stream)),
-      shuffle_(stream_->spec, stream_->shards, stream_->lanes, epoch),
+      shuffle_(*stream_, epoch),
       echo_(echo_orders(*stream_, epoch, factors)),
       grid_(lane_grid(*stream_, echo_)) {}
 
@@ -71,8 +71,7 @@ RowUse RowEpoch::at(std::uint64_t row) const {
   const LaneRow where = grid_.locate(row);
   const ItemUse use = echoes() ? echo_[where.lane].at(where.row) : ItemUse{.item = where.row};
   ShuffleOrder::Memory memory;
-  return {
-      .record = shuffle_.record(where.lane, use.item, memory), .use = use.use, .uses = use.uses};
+  return row_use(shuffle_.entry(where.lane, use.item, memory), use);
 }
 
 void RowEpoch::read(std::uint64_t row, std::span<RowUse> out) const {
