@@ -114,13 +114,13 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:5:9: key 'window': missing; give a window, or an order of yours"},
     {"order_and_window",
      with_steps("      - shuffle: {order: ids.npy, window: 10}\n" + std::string(kDecode)),
-     "t.yaml:5:20: key 'order': is given together with 'window'; leave one of them out"},
+     "t.yaml:5:26: key 'order': is given together with 'window'; leave one of them out"},
     {"order_in_a_store",
      with_steps("      - shuffle: {order: 's3://bucket/ids.npy'}\n" + std::string(kDecode)),
-     "t.yaml:5:20: key 'order': 's3://bucket/ids.npy' is no local file; write its path"},
+     "t.yaml:5:26: key 'order': 's3://bucket/ids.npy' is no local file; write its path"},
     {"epoch_of_an_order",
      with_steps("      - shuffle: {order: '/orders/{epoch}/ids.npy'}\n" + std::string(kDecode)),
-     "t.yaml:5:20: key 'order': '/orders/{epoch}/ids.npy': {epoch} belongs once into the name of "
+     "t.yaml:5:26: key 'order': '/orders/{epoch}/ids.npy': {epoch} belongs once into the name of "
      "the file, not into that of a folder"},
     {"thousandths", with_steps("      - echo: {factor: 2.0005, window: 10}\n"),
      "t.yaml:5:24: key 'factor': '2.0005' is finer than a thousandth or too large"},
