@@ -155,7 +155,7 @@ class Orders(ProcessCase):
         shard.write_bytes(gzip.compress(self.records.paths[0].read_bytes()))
         order = self.folder() / "list.txt"
         order.write_text("3\n1\n", encoding="utf-8")
-        self.check_refused("shuffle.order reads records in any order, and the shards are compressed", order, shard)
+        self.check_refused("shuffle.order: a list can have records in any order, and the shards are compressed", order, shard)
 
 
 if __name__ == "__main__":

@@ -138,12 +138,12 @@ Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
   const plan::PlanSpec& spec = plan.spec();
   // A compressed shard can only be read from its beginning.
   if (spec.scatters_records() && !data_set.random_access()) {
-    const char* const setting = spec.order ? "order" : "window: all";
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("shuffle.{} reads records in any order, and the shards are "
-                    "compressed: give a number of records as window, or unpack the shards",
-                    setting));
+    return Status(Code::kInvalidArgument,
+                  spec.order
+                      ? "shuffle.order: a list can have records in any order, and the shards are "
+                        "compressed: unpack the shards, or shuffle by a window"
+                      : "shuffle.window: all reads records in any order, and the shards are "
+                        "compressed: give a number of records, or unpack the shards");
   }
   if (spec.last != plan::LastBatch::kDrop || plan.rows_per_epoch() >= spec.batch_rows) return {};
   return Status(Code::kInvalidArgument,
