@@ -9,7 +9,7 @@ namespace echoline::plan {
 namespace {
 
 // A repeat has a number of 16 bits.
-constexpr std::uint32_t kRepeatMax = 0xFFFF;
+constexpr std::uint32_t kRepeatMax = 65535;
 // Of a node of an unordered_map, about.
 constexpr std::uint64_t kNodeBytes = 48;
 

@@ -17,6 +17,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/sanitize_name.h"
 #include "base/unique_fd.h"
 #include "record/arrays/array_header.h"
 #include "record/core/local_file.h"
@@ -130,7 +131,7 @@ class LineTaker {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), record);
     if (error == std::errc() && end == text.data() + text.size()) return take_(record);
     return invalid(fmt::format("'{}' is no record id; write one number on each line",
-                               text.substr(0, kLineBytesMax)));
+                               sanitize_name(text.substr(0, kLineBytesMax))));
   }
 
   const std::string& path_;
