@@ -10,7 +10,7 @@ namespace echoline::augment {
 namespace {
 
 UseKey first_use(UseKey key) {
-  key.use = 0;
+  key.use = key.first_use;
   return key;
 }
 

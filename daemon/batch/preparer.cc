@@ -163,7 +163,7 @@ UseKey Preparer::drawn_key(const UseKey& key) const {
   UseKey drawn = key;
   // These echo points keep rows after the augmentations: all uses have the pixels of the first.
   if (echo_point_ == plan::EchoPoint::kAugmented || echo_point_ == plan::EchoPoint::kBatch) {
-    drawn.use = 0;
+    drawn.use = key.first_use;
   }
   return drawn;
 }

@@ -34,7 +34,7 @@ Status RowAttempts::fill(std::uint64_t record, std::span<const std::byte> bytes,
                          std::vector<std::string>& fields) {
   const batch::Preparer& preparer = *core_->preparer;
   const augment::Chain& chain = preparer.chain();
-  const UseKey key{core_->seed, record, 0, 0};
+  const UseKey key{.seed = core_->seed, .sample = record};
   ECHOLINE_TRY(preparer.try_record(record, bytes, scratch_));
   decode::Sample* sample = &scratch_.sample;
   if (chain.has_shared()) {

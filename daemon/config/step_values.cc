@@ -285,6 +285,33 @@ Status check_read(const v1::Read& read, const SourceLocations& locations) {
   return Status();
 }
 
+Status check_shuffle(const v1::Stream& stream, const SourceLocations& locations) {
+  const v1::Shuffle* shuffle = shuffle_step(stream);
+  if (shuffle == nullptr) return Status();
+  if (!shuffle->has_order()) {
+    if (shuffle->has_window()) return Status();
+    return locations.error(*shuffle, "window", "missing; give a window, or an order of yours");
+  }
+  if (shuffle->has_window()) {
+    return locations.error(*shuffle, "order",
+                           "is given together with 'window'; leave one of them out");
+  }
+  const std::string& order = shuffle->order();
+  if (order.empty() || scheme_of(order) != Scheme::kFile) {
+    return locations.error(*shuffle, "order",
+                           fmt::format("'{}' is no local file; write its path", order));
+  }
+  const std::size_t epoch = order.find("{epoch}");
+  const bool once = epoch == order.rfind("{epoch}");
+  if (epoch == std::string::npos || (once && order.find('/', epoch) == std::string::npos)) {
+    return Status();
+  }
+  return locations.error(*shuffle, "order",
+                         fmt::format("'{}': {{epoch}} belongs once into the name of the file, not "
+                                     "into that of a folder",
+                                     order));
+}
+
 Status check_decode(const v1::Stream& stream, const SourceLocations& locations) {
   const v1::Decode& decode = decode_step(stream);
   if (decode.fields().empty()) {

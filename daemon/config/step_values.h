@@ -10,6 +10,8 @@ namespace echoline::config {
 
 // The schemes are known and all of one kind; the settings fit the format.
 Status check_read(const v1::Read& read, const SourceLocations& locations);
+// There is a window or an order, and not both; the name of the order's file can be meant.
+Status check_shuffle(const v1::Stream& stream, const SourceLocations& locations);
 // There is a field, its name can be an attribute in Python, and its shape fits its type.
 Status check_decode(const v1::Stream& stream, const SourceLocations& locations);
 // There is a level, after decode only memory; addresses of servers are well-formed.

@@ -241,6 +241,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   }
   // From here on every step that is needed exists.
   ECHOLINE_TRY(check_read(read_step(stream), locations));
+  ECHOLINE_TRY(check_shuffle(stream, locations));
   ECHOLINE_TRY(check_decode(stream, locations));
   ECHOLINE_TRY(check_cache(stream, locations));
   ECHOLINE_TRY(check_augmentations(stream, locations));

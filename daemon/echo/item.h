@@ -47,10 +47,11 @@ enum class Form : std::uint8_t {
 class Item : public std::enable_shared_from_this<Item> {
  public:
   Item(std::shared_ptr<Account> account, std::uint32_t planned_epoch, std::uint64_t planned,
-       std::uint32_t uses = 1)
+       std::uint32_t uses = 1, std::uint32_t number_of_first_draw = 0)
       : account_(std::move(account)),
         epoch(planned_epoch),
         planned_record(planned),
+        first_draw(number_of_first_draw),
         record(planned),
         uses_left(uses) {}
   ~Item();
@@ -104,6 +105,7 @@ class Item : public std::enable_shared_from_this<Item> {
  public:
   const std::uint32_t epoch;
   const std::uint64_t planned_record;
+  const std::uint32_t first_draw;  // as RowUse has it
   Mutex mutex;
   std::uint64_t record ECHOLINE_GUARDED_BY(mutex);       // the planned one, or its substitute
   std::uint32_t attempt ECHOLINE_GUARDED_BY(mutex) = 0;  // the number of replacements

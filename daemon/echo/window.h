@@ -34,11 +34,14 @@ class Window {
   struct Key {
     std::uint32_t epoch;
     std::uint64_t record;
+    std::uint32_t first_draw;  // differs where an epoch has a record more than once
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return (key.record ^ static_cast<std::uint64_t>(key.epoch) << 48) * 0x9E3779B97F4A7C15;
+      return (key.record ^ static_cast<std::uint64_t>(key.epoch) << 48 ^
+              static_cast<std::uint64_t>(key.first_draw) << 32) *
+             0x9E3779B97F4A7C15;
     }
   };
 

@@ -38,6 +38,23 @@ LaneRow LaneGrid::locate(std::uint64_t row) const {
   return {chunk.start.lane, chunk.start.row + (row - chunk.row)};
 }
 
+std::uint64_t LaneGrid::row_of(const LaneRow& place) const {
+  ECHOLINE_CHECK(place.lane < lanes() && place.row < lane_rows_[place.lane]);
+  const std::uint64_t in_chunk = place.row % chunk_rows_;
+  const std::uint64_t round_begin = (place.row - in_chunk) * lanes();
+  if (round_begin < even_rows_) {
+    return round_begin + std::uint64_t{place.lane} * chunk_rows_ + in_chunk;
+  }
+  // The chunks after the even rounds ascend by round, then by lane.
+  const LaneRow start{place.lane, place.row - in_chunk};
+  const auto chunk = std::lower_bound(
+      uneven_.begin(), uneven_.end(), start, [](const Chunk& one, const LaneRow& wanted) {
+        return one.start.row != wanted.row ? one.start.row < wanted.row
+                                           : one.start.lane < wanted.lane;
+      });
+  return chunk->row + in_chunk;
+}
+
 std::uint64_t LaneGrid::run(std::uint64_t row) const {
   const LaneRow at = locate(row);
   const std::uint64_t to_border = chunk_rows_ - at.row % chunk_rows_;

@@ -48,6 +48,8 @@ class LaneGrid {
   std::uint64_t lane_rows(std::uint32_t lane) const { return lane_rows_[lane]; }
 
   LaneRow locate(std::uint64_t row) const;
+  // The inverse: the global row of a lane's row.
+  std::uint64_t row_of(const LaneRow& place) const;
   // The number of rows, starting at `row`, that are consecutive in one lane.
   std::uint64_t run(std::uint64_t row) const;
   // How many of the global rows [0, row) belong to this lane.

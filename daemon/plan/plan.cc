@@ -27,7 +27,11 @@ bool Plan::echoes() const { return spec().echo_point != EchoPoint::kNone; }
 
 bool Plan::repeats_batches() const { return spec().echo_point == EchoPoint::kBatch; }
 
-std::uint64_t Plan::record_count() const { return stream_->shards.record_count(); }
+std::uint64_t Plan::record_count() const { return stream_->items; }
+
+std::uint64_t Plan::record_at(std::uint32_t epoch, std::uint64_t place) const {
+  return spec().order == nullptr ? place : spec().order->at(epoch, place).record;
+}
 
 std::uint64_t Plan::block_count() const {
   return echoes() && !spec().within_step ? stream_->shape.blocks : 0;

@@ -23,7 +23,11 @@ class Plan {
   static Result<std::unique_ptr<Plan>> create(PlanSpec spec);
 
   const PlanSpec& spec() const;
+  // Records of an epoch, N: those of the data set, or the entries of a list.
   std::uint64_t record_count() const;
+  // A record of an epoch, `place` being below record_count(); in no particular order. A bad record
+  // is replaced by one of these.
+  std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
   // Rows of an epoch without factor changes: floor(N * factor); under batch echo
   // floor(batches * factor) * batch_rows.
   std::uint64_t rows_per_epoch() const;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace echoline::plan {
+
+class OrderLists;
 
 enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 enum class LastBatch : std::uint8_t { kDrop, kPartial, kPad };
@@ -29,6 +32,11 @@ struct PlanSpec {
   bool within_step = false;  // all uses of a record are in one batch; then there is no window
   LastBatch last = LastBatch::kDrop;  // under batch echo: whether a short batch is repeated too
   std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
+  // Instead of a shuffle_window: the records of each epoch, in their order.
+  std::shared_ptr<const OrderLists> order;
+
+  // Neighbours in a shard can be anywhere in an epoch.
+  bool scatters_records() const { return order != nullptr || shuffle_window == kWindowAll; }
 };
 
 // The echo step admits records with this factor from block `block` of an epoch on.
@@ -43,7 +51,10 @@ struct RowUse {
   std::uint64_t record = 0;  // sample id
   std::uint32_t use = 0;     // counts from 0
   std::uint32_t uses = 1;    // planned uses of this record in this epoch
-  bool valid = true;         // false only under batch echo, for the missing rows of a short batch
+  // Where an order has a record several times, each time is an item of its own, with its own uses.
+  // The random draws of use u have the number first_draw + u, so that no two items share any.
+  std::uint32_t first_draw = 0;
+  bool valid = true;  // false only under batch echo, for the missing rows of a short batch
   bool fresh() const { return use == 0; }
 };
 

@@ -64,9 +64,7 @@ class RowEpoch::LaneWalk {
   RowUse next() {
     const ItemUse use = echo_ ? echo_->next() : epoch_.item_at(where_);
     ++where_.row;
-    return {.record = epoch_.shuffle_.record(where_.lane, use.item, memory_),
-            .use = use.use,
-            .uses = use.uses};
+    return epoch_.row_use(epoch_.shuffle_.entry(where_.lane, use.item, memory_), use);
   }
 
  private:
@@ -79,7 +77,7 @@ class RowEpoch::LaneWalk {
 RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
                    std::span<const FactorChange> factors)
     : stream_(std::move(stream)),
-      shuffle_(stream_->spec, stream_->shards, stream_->lanes, epoch),
+      shuffle_(*stream_, epoch),
       echo_(echo_orders(*stream_, epoch, factors)),
       within_step_(step_echoes(*stream_)),
       grid_(lane_grid(*stream_, echo_, within_step_)) {}
@@ -93,8 +91,7 @@ RowUse RowEpoch::at(std::uint64_t row) const {
   const LaneRow where = grid_.locate(row);
   const ItemUse use = item_at(where);
   ShuffleOrder::Memory memory;
-  return {
-      .record = shuffle_.record(where.lane, use.item, memory), .use = use.use, .uses = use.uses};
+  return row_use(shuffle_.entry(where.lane, use.item, memory), use);
 }
 
 void RowEpoch::read(std::uint64_t row, std::span<RowUse> out) const {

@@ -33,6 +33,12 @@ class RowEpoch : public EpochPlan {
 
   bool echoes() const { return !echo_.empty(); }
   ItemUse item_at(const LaneRow& where) const;
+  RowUse row_use(const ListEntry& entry, const ItemUse& use) const {
+    return {.record = entry.record,
+            .use = use.use,
+            .uses = use.uses,
+            .first_draw = entry.repeat * stream_->draws_per_item};
+  }
   // The rows in whole rounds of the lanes, and the rows after these.
   void read_even(std::uint64_t row, std::span<RowUse> out) const;
   void read_uneven(std::uint64_t row, std::span<RowUse> out) const;

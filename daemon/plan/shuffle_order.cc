@@ -24,16 +24,19 @@ std::uint64_t first_window_size(const PlanSpec& spec, std::uint64_t lane_records
 
 }  // namespace
 
-ShuffleOrder::ShuffleOrder(const PlanSpec& spec, const ShardTable& shards, const EvenCut& lanes,
-                           std::uint32_t epoch)
-    : spec_(spec), lanes_(lanes), epoch_(epoch), shards_(shard_order(spec, shards, epoch)) {
-  if (spec.shuffle_window == kWindowAll) {
-    all_ = Permutation(shards.record_count(),
-                       order_key(spec.seed, {.purpose = Purpose::kRecords, .epoch = epoch}));
+ShuffleOrder::ShuffleOrder(const StreamOrder& stream, std::uint32_t epoch)
+    : spec_(stream.spec),
+      list_rows_(stream.list_rows),
+      lanes_(stream.lanes),
+      epoch_(epoch),
+      shards_(shard_order(spec_, stream.shards, epoch)) {
+  if (spec_.shuffle_window == kWindowAll) {
+    all_ = Permutation(stream.shards.record_count(),
+                       order_key(spec_.seed, {.purpose = Purpose::kRecords, .epoch = epoch}));
   }
-  if (!shuffles_windows(spec)) return;
-  for (std::uint32_t lane = 0; lane < spec.lanes; ++lane) {
-    first_size_.push_back(first_window_size(spec, lanes.size(lane), lane, epoch));
+  if (!shuffles_windows(spec_)) return;
+  for (std::uint32_t lane = 0; lane < spec_.lanes; ++lane) {
+    first_size_.push_back(first_window_size(spec_, lanes_.size(lane), lane, epoch));
   }
 }
 

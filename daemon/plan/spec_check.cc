@@ -3,8 +3,13 @@
 
 #include <string>
 
+#include "base/check.h"
+#include "plan/order_lists.h"
+
 namespace echoline::plan {
 namespace {
+
+constexpr std::uint64_t kDrawsMax = 1U << 16;
 
 Status refusal(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
 
@@ -34,7 +39,19 @@ Status check_records(std::uint64_t records) {
   return {};
 }
 
-Status check_lanes(const PlanSpec& spec, std::uint64_t records) {
+// The draws of a use have a number of 16 bits.
+Status check_order(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.order == nullptr) return {};
+  ECHOLINE_CHECK(spec.order->record_count() == records && spec.shuffle_window == 0);
+  const std::uint64_t times = std::uint64_t{spec.order->repeat_max()} + 1;
+  if (times * draws_per_item(spec) <= kDrawsMax) return {};
+  return refusal("shuffle.order: a record is " + std::to_string(times) +
+                 " times in one epoch; with echo.max " + thousandths(spec.factor_max) +
+                 " at most " + std::to_string(kDrawsMax / draws_per_item(spec)) +
+                 " times are possible");
+}
+
+Status check_lanes(const PlanSpec& spec, std::uint64_t items) {
   if (spec.batch_rows == 0) return refusal("batch.size: must be at least 1");
   if (spec.lanes == 0 || spec.lanes > kLanesMax) {
     return refusal("lanes: " + std::to_string(spec.lanes) + " is not within 1 and " +
@@ -45,9 +62,9 @@ Status check_lanes(const PlanSpec& spec, std::uint64_t records) {
                    std::to_string(spec.batch_rows) +
                    "; every batch takes an equal share from each lane");
   }
-  if (spec.lanes > records) {
-    return refusal("lanes: " + std::to_string(spec.lanes) + " lanes for " +
-                   std::to_string(records) + " records; take fewer");
+  if (spec.lanes > items) {
+    return refusal("lanes: " + std::to_string(spec.lanes) + " lanes for " + std::to_string(items) +
+                   " records; take fewer");
   }
   return {};
 }
@@ -77,7 +94,7 @@ Status check_within_step(const PlanSpec& spec) {
                  std::to_string(rows) + " rows of a batch" + (spec.lanes > 1 ? " per lane" : ""));
 }
 
-Status check_echo(const PlanSpec& spec, std::uint64_t records) {
+Status check_echo(const PlanSpec& spec, std::uint64_t items) {
   if (spec.echo_point == EchoPoint::kNone) {
     if (spec.factor == 1000) return {};
     return refusal("echo.factor: " + thousandths(spec.factor) + " without an echo step");
@@ -86,7 +103,7 @@ Status check_echo(const PlanSpec& spec, std::uint64_t records) {
   if (spec.within_step) return check_within_step(spec);
   if (spec.echo_window == 0) return refusal("echo.window: must be at least 1");
   if (spec.echo_point == EchoPoint::kBatch) return {};
-  const EchoDemand demand = echo_demand(spec, records);
+  const EchoDemand demand = echo_demand(spec, items);
   if (!spec.allow_repeats) ECHOLINE_TRY(check_twins(demand));
   if (spec.echo_window < spec.lanes) {
     return refusal("echo.window: " + std::to_string(spec.echo_window) +
@@ -96,12 +113,12 @@ Status check_echo(const PlanSpec& spec, std::uint64_t records) {
 }
 
 // Rows of an epoch with the spec's factor, including an incomplete last batch.
-std::uint64_t epoch_rows(const PlanSpec& spec, std::uint64_t records) {
-  return spec.echo_point == EchoPoint::kBatch ? records : records * spec.factor / 1000;
+std::uint64_t epoch_rows(const PlanSpec& spec, std::uint64_t items) {
+  return spec.echo_point == EchoPoint::kBatch ? items : items * spec.factor / 1000;
 }
 
-Status check_steps(const PlanSpec& spec, std::uint64_t records) {
-  const std::uint64_t rows = epoch_rows(spec, records);
+Status check_steps(const PlanSpec& spec, std::uint64_t items) {
+  const std::uint64_t rows = epoch_rows(spec, items);
   if (spec.last != LastBatch::kDrop || rows >= spec.batch_rows) return {};
   return refusal("batch.last: drop leaves no batch of an epoch of " + std::to_string(rows) +
                  " rows with batch.size " + std::to_string(spec.batch_rows) +
@@ -110,19 +127,27 @@ Status check_steps(const PlanSpec& spec, std::uint64_t records) {
 
 }  // namespace
 
-std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t records) {
-  const std::uint64_t whole = records / spec.batch_rows;
-  const bool short_one = spec.last != LastBatch::kDrop && records % spec.batch_rows > 0;
+std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records) {
+  return spec.order == nullptr ? records : spec.order->length();
+}
+
+std::uint32_t draws_per_item(const PlanSpec& spec) {
+  return spec.echo_point == EchoPoint::kNone ? 1 : passes_of(spec.factor_max);
+}
+
+std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t items) {
+  const std::uint64_t whole = items / spec.batch_rows;
+  const bool short_one = spec.last != LastBatch::kDrop && items % spec.batch_rows > 0;
   return whole + (short_one ? 1 : 0);
 }
 
-EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t records) {
+EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t items) {
   if (spec.echo_point == EchoPoint::kBatch) {
-    return {.items = batch_count(spec, records),
+    return {.items = batch_count(spec, items),
             .window = spec.echo_window,
             .factor_max = spec.factor_max};
   }
-  return {.items = records,
+  return {.items = items,
           .lanes = spec.lanes,
           .batch_items = spec.batch_rows,
           .window = spec.echo_window,
@@ -132,9 +157,11 @@ EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t records) {
 Status check_spec(const PlanSpec& spec) {
   const std::uint64_t records = count_records(spec);
   ECHOLINE_TRY(check_records(records));
-  ECHOLINE_TRY(check_lanes(spec, records));
-  ECHOLINE_TRY(check_echo(spec, records));
-  return check_steps(spec, records);
+  ECHOLINE_TRY(check_order(spec, records));
+  const std::uint64_t items = item_count(spec, records);
+  ECHOLINE_TRY(check_lanes(spec, items));
+  ECHOLINE_TRY(check_echo(spec, items));
+  return check_steps(spec, items);
 }
 
 }  // namespace echoline::plan

@@ -12,11 +12,16 @@ inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 42;
 inline constexpr std::uint32_t kFactorMax = 1000 * 1000;
 inline constexpr std::uint32_t kLanesMax = 65536;
 
+// What an epoch consists of: all records, or the entries of a list.
+std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records);
+// The numbers of random draws that the uses of one item can have.
+std::uint32_t draws_per_item(const PlanSpec& spec);
+
 // The number of fresh batches of an epoch, with the short one unless it is dropped.
-std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t records);
+std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t items);
 
 // The echo step of a checked spec.
-EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t records);
+EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t items);
 
 // `spec.factor_max` must be set, not 0.
 Status check_spec(const PlanSpec& spec);

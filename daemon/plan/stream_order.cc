@@ -1,5 +1,8 @@
 #include "plan/stream_order.h"
 
+#include <utility>
+#include <vector>
+
 #include "plan/spec_check.h"
 
 namespace echoline::plan {
@@ -13,13 +16,26 @@ EchoShape shape_of(const PlanSpec& spec, const EchoDemand& demand) {
   return keeps_twins_apart(demand) ? shape_without_twins(demand) : shape_with_repeats(demand);
 }
 
+// Not the lanes' own runs of the list, one after the other: then a list from easy to hard would
+// begin with records from the middle.
+std::optional<LaneGrid> list_rows_of(const PlanSpec& spec, const EvenCut& lanes) {
+  if (spec.order == nullptr) return std::nullopt;
+  std::vector<std::uint64_t> rows;
+  rows.reserve(spec.lanes);
+  for (std::uint32_t lane = 0; lane < spec.lanes; ++lane) rows.push_back(lanes.size(lane));
+  return LaneGrid(spec.batch_rows / spec.lanes, std::move(rows));
+}
+
 }  // namespace
 
 StreamOrder::StreamOrder(PlanSpec checked)
     : spec(std::move(checked)),
       shards(spec.shard_records),
-      lanes(shards.record_count(), spec.lanes),
-      demand(echo_demand(spec, shards.record_count())),
-      shape(shape_of(spec, demand)) {}
+      items(item_count(spec, shards.record_count())),
+      lanes(items, spec.lanes),
+      demand(echo_demand(spec, items)),
+      shape(shape_of(spec, demand)),
+      list_rows(list_rows_of(spec, lanes)),
+      draws_per_item(plan::draws_per_item(spec)) {}
 
 }  // namespace echoline::plan

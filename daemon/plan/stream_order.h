@@ -2,8 +2,11 @@
 // and the shape of the echo step.
 #pragma once
 
+#include <optional>
+
 #include "plan/echo_shape.h"
 #include "plan/lanes.h"
+#include "plan/order_lists.h"
 #include "plan/plan_spec.h"
 #include "plan/shard_order.h"
 
@@ -15,9 +18,13 @@ struct StreamOrder {
 
   PlanSpec spec;
   ShardTable shards;
-  EvenCut lanes;      // of the records
-  EchoDemand demand;  // only used with an echo step
+  std::uint64_t items;  // of an epoch: all records, or the entries of its list
+  EvenCut lanes;        // of the items
+  EchoDemand demand;    // only used with an echo step
   EchoShape shape;
+  // With lists: where each item of a lane is in the order without echo, which is that of the list.
+  std::optional<LaneGrid> list_rows;
+  std::uint32_t draws_per_item;  // numbers of draws that an item's uses can have
 };
 
 }  // namespace echoline::plan

@@ -30,9 +30,11 @@ TEST(Anchor, TakesTheFilesThatAReadNamesAlong) {
   v1::Read& read = *stream.add_pipeline()->mutable_read();
   read.set_classes("classes.txt");
   read.set_ca_file("/etc/ca.pem");
+  stream.add_pipeline()->mutable_shuffle()->set_order("orders/{epoch}.npy");
   resolve_paths(stream, "/data");
   EXPECT_EQ(stream.pipeline(0).read().classes(), "/data/classes.txt");
   EXPECT_EQ(stream.pipeline(0).read().ca_file(), "/etc/ca.pem");
+  EXPECT_EQ(stream.pipeline(1).shuffle().order(), "/data/orders/{epoch}.npy");
   EXPECT_FALSE(stream.pipeline(0).read().has_credentials_file());
 }
 

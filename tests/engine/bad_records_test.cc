@@ -9,6 +9,7 @@
 
 #include "engine/pass/pass_account.h"
 #include "engine/small_stream.h"
+#include "plan/order_lists.h"
 
 namespace echoline::engine {
 namespace {
@@ -20,7 +21,7 @@ const Status kBroken(Code::kDataLoss, "not a JPEG");
 class BadRecordsTest : public testing::Test {
  protected:
   BadRecords make(bool replace, double limit = 0.05) {
-    return BadRecords(core_->data_set->index(), {.replace = replace, .limit = limit, .seed = 7});
+    return BadRecords(core_->data_set->index(), *core_->plan, {.replace = replace, .limit = limit});
   }
   std::shared_ptr<echo::Item> item(std::uint64_t record) {
     return std::make_shared<echo::Item>(std::make_shared<PassAccount>(core_->counters, 0), 0,
@@ -43,21 +44,42 @@ TEST_F(BadRecordsTest, PutsTheSameSubstituteInTheirPlaceInEveryRun) {
   ASSERT_TRUE(judge(one, *first, in_epoch).ok());
   ASSERT_TRUE(judge(other, *second, in_epoch = 0).ok());
   EXPECT_EQ(first->record, second->record);
-  EXPECT_EQ(first->record, substitute_for(7, 0, 3, 1, SmallStream::kRecords));
+  EXPECT_EQ(first->record, substitute_for(*core_->plan, 0, 3, 1));
   EXPECT_EQ(first->attempt, 1U);
   EXPECT_EQ(one.counts().at("corrupt"), 1U);
 }
 
 TEST_F(BadRecordsTest, SubstitutesDependOnSeedEpochRecordAndAttempt) {
+  plan::PlanSpec spec;
+  spec.seed = 7;
+  spec.shard_records = {1'000'000};
+  const auto plan = plan::Plan::create(spec).value();
   std::set<std::uint64_t> substitutes;
   for (std::uint32_t attempt = 1; attempt <= 8; ++attempt) {
-    substitutes.insert(substitute_for(7, 0, 3, attempt, 1'000'000));
+    substitutes.insert(substitute_for(*plan, 0, 3, attempt));
   }
   for (std::uint32_t epoch = 1; epoch <= 8; ++epoch) {
-    substitutes.insert(substitute_for(7, epoch, 3, 1, 1'000'000));
+    substitutes.insert(substitute_for(*plan, epoch, 3, 1));
   }
-  substitutes.insert(substitute_for(8, 0, 3, 1, 1'000'000));
+  spec.seed = 8;
+  substitutes.insert(substitute_for(*plan::Plan::create(spec).value(), 0, 3, 1));
   EXPECT_EQ(substitutes.size(), 17U);
+}
+
+// Otherwise a list that leaves records out, to test with them, would let them in again.
+TEST_F(BadRecordsTest, AreReplacedByRecordsOfTheEpochsList) {
+  plan::OrderListsBuilder builder(1000, 4);
+  for (const std::uint64_t first : {7, 500}) {
+    ASSERT_TRUE(builder.add(first).ok() && builder.add(first + 1).ok() && builder.end_list().ok());
+  }
+  plan::PlanSpec spec;
+  spec.shard_records = {1000};
+  spec.order = builder.finish();
+  const auto plan = plan::Plan::create(spec).value();
+  for (std::uint32_t attempt = 1; attempt <= 20; ++attempt) {
+    EXPECT_THAT(substitute_for(*plan, 0, 7, attempt), testing::AnyOf(7, 8));
+    EXPECT_THAT(substitute_for(*plan, 1, 500, attempt), testing::AnyOf(500, 501));
+  }
 }
 
 TEST_F(BadRecordsTest, MoreThanTheLimitOfAnEpochEndTheStream) {

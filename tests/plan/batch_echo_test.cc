@@ -45,7 +45,7 @@ TEST(BatchEcho, UsesEveryBatchAsOftenAsTheRunningSumOfFactorsSays) {
     const PlanSpec spec = random_batch_spec(dice);
     const auto plan = Plan::create(spec).value();
     const auto changes = random_changes(dice, *plan);
-    const std::uint64_t count = batch_count(spec, record_count(spec));
+    const std::uint64_t count = batch_count(spec, epoch_records(spec));
     const auto expected =
         uses_of_lane(0, count, plan->block_count(), whole_list(changes, spec.factor));
     std::vector<std::uint32_t> seen(count, 0);

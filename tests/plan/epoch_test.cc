@@ -42,7 +42,7 @@ TEST(Epoch, HoldsEveryUseOfEveryRecordOnceAsTheRunningSumOfFactorsSays) {
                       const auto expected = uses_of_epoch(
                           spec, number, echoes && !spec.within_step ? plan.block_count() : 1,
                           whole_list(changes, spec.factor));
-                      ASSERT_EQ(expected.size(), record_count(spec));
+                      ASSERT_EQ(expected.size(), epoch_records(spec));
                       std::map<std::uint64_t, std::uint32_t> seen;
                       for (const RowUse& row : read_all(epoch)) {
                         ASSERT_TRUE(row.valid);
@@ -59,8 +59,8 @@ TEST(Epoch, HoldsFlooredRecordsTimesFactorRowsForAnyLanes) {
       [](Dice&, const Plan& plan, std::uint32_t, const auto& changes, const EpochPlan& epoch) {
         const PlanSpec& spec = plan.spec();
         const std::uint64_t items = spec.echo_point == EchoPoint::kBatch
-                                        ? batch_count(spec, record_count(spec))
-                                        : record_count(spec);
+                                        ? batch_count(spec, epoch_records(spec))
+                                        : epoch_records(spec);
         const std::uint64_t each = spec.echo_point == EchoPoint::kBatch ? spec.batch_rows : 1;
         ASSERT_EQ(plan.rows_per_epoch(), items * spec.factor / 1000 * each);
         if (changes.empty()) {

@@ -40,6 +40,18 @@ PlanSpec echo(EchoPoint point, std::uint32_t factor, std::uint64_t window) {
   return spec;
 }
 
+// Two lists of 67 entries, the second one with records several times.
+std::shared_ptr<const OrderLists> every_third_record() {
+  OrderListsBuilder builder(100, 134);
+  for (const std::uint64_t records : {100U, 40U}) {
+    for (std::uint64_t place = 0; place < 67; ++place) {
+      EXPECT_TRUE(builder.add(3 * place % records).ok());
+    }
+    EXPECT_TRUE(builder.end_list().ok());
+  }
+  return builder.finish();
+}
+
 std::vector<Golden> goldens() {
   std::vector<Golden> all{{"shards", shards(1), {}},
                           {"shuffle_20", shards(20), {}},
@@ -57,6 +69,10 @@ std::vector<Golden> goldens() {
   within.spec.lanes = 2;
   within.spec.within_step = true;
   all.push_back(within);
+  Golden list{"list_lanes", lanes.spec, {}};
+  list.spec.shuffle_window = 0;
+  list.spec.order = every_third_record();
+  all.push_back(list);
   Golden changed{"echo_changes", echo(EchoPoint::kSample, 2000, 40), {{1, 1300}, {2, 3000}}};
   changed.spec.factor_max = 3000;
   changed.spec.allow_repeats = true;
@@ -82,7 +98,9 @@ std::string text_of(const Golden& golden) {
     text << "epoch " << number << " of " << epoch->rows() << " rows\n";
     for (const RowUse& row : rows) {
       if (row.valid) text << row.record << ' ';
-      text << (row.valid ? "" : "- ") << row.use << '/' << row.uses << '\n';
+      text << (row.valid ? "" : "- ") << row.use << '/' << row.uses;
+      if (row.first_draw > 0) text << " draws from " << row.first_draw;
+      text << '\n';
     }
   }
   return text.str();

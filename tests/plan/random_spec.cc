@@ -1,6 +1,8 @@
 // Small numbers, so that borders and remainders occur in all combinations.
 #include "random_spec.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -57,13 +59,18 @@ PlanSpec random_stream(Dice& dice, std::uint64_t records_max) {
   spec.batch_rows = spec.lanes * static_cast<std::uint32_t>(dice.between(1, 12));
   spec.shuffle_window = random_shuffle_window(dice, record_count(spec));
   spec.last = static_cast<LastBatch>(dice.between(0, 2));
+  if (dice.chance(15)) {
+    const std::uint64_t records = record_count(spec);
+    spec.shuffle_window = 0;
+    spec.order = random_order(dice, records, dice.between(1, records), false);
+  }
   return spec;
 }
 
 void add_echo(Dice& dice, PlanSpec& spec) {
   spec.factor = random_factor(dice);
   spec.factor_max = dice.chance(50) ? spec.factor : std::max(spec.factor, random_factor(dice));
-  spec.echo_window = dice.between(spec.lanes, record_count(spec) + spec.lanes);
+  spec.echo_window = dice.between(spec.lanes, epoch_records(spec) + spec.lanes);
 }
 
 // A factor that divides the lane's rows of a batch.
@@ -86,6 +93,29 @@ int scaled(int count) {
 
 std::uint64_t record_count(const PlanSpec& spec) {
   return std::accumulate(spec.shard_records.begin(), spec.shard_records.end(), std::uint64_t{0});
+}
+
+std::uint64_t epoch_records(const PlanSpec& spec) {
+  return spec.order == nullptr ? record_count(spec) : spec.order->length();
+}
+
+std::shared_ptr<const OrderLists> random_order(Dice& dice, std::uint64_t records,
+                                               std::uint64_t length, bool repeats) {
+  const std::uint64_t lists = dice.between(1, 3);
+  OrderListsBuilder builder(records, lists * length);
+  std::vector<std::uint64_t> all(records);
+  std::iota(all.begin(), all.end(), 0);
+  for (std::uint64_t list = 0; list < lists; ++list) {
+    for (std::uint64_t place = 0; place < length; ++place) {
+      // A step of a random permutation; or any record, that may have been there before.
+      const std::uint64_t from = repeats ? 0 : place;
+      std::uint64_t& chosen = all[dice.between(from, records - 1)];
+      if (!repeats) std::swap(all[place], chosen);
+      EXPECT_TRUE(builder.add(repeats ? chosen : all[place]).ok());
+    }
+    EXPECT_TRUE(builder.end_list().ok());
+  }
+  return builder.finish();
 }
 
 PlanSpec random_spec(Dice& dice, std::uint64_t records_max) {
@@ -118,7 +148,7 @@ PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max) {
     spec.echo_point = EchoPoint::kSample;
     add_echo(dice, spec);
     // Half of them with the smallest window that is accepted.
-    const std::uint64_t least = smallest_window(echo_demand(spec, record_count(spec)));
+    const std::uint64_t least = smallest_window(echo_demand(spec, epoch_records(spec)));
     if (least > 0 && dice.chance(50)) spec.echo_window = least;
     if (Plan::create(spec).ok()) return spec;
   }
@@ -145,6 +175,7 @@ std::string describe(const PlanSpec& spec) {
        << (spec.within_step ? " within a step" : "") << " last " << static_cast<int>(spec.last)
        << " records " << record_count(spec) << " shards";
   for (const std::uint64_t count : spec.shard_records) text << ' ' << count;
+  if (spec.order) text << " lists " << spec.order->list_count() << " of " << spec.order->length();
   return text.str();
 }
 

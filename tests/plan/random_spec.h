@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "plan/order_lists.h"
 #include "plan/plan.h"
 
 namespace echoline::plan::testing {
@@ -38,6 +40,12 @@ PlanSpec random_accepted_spec(Dice& dice, std::uint64_t records_max);
 std::vector<FactorChange> random_changes(Dice& dice, const Plan& plan);
 
 std::uint64_t record_count(const PlanSpec& spec);
+// The records of an epoch: all, or the entries of a list.
+std::uint64_t epoch_records(const PlanSpec& spec);
+// Lists of records for a spec, the first `length` of random permutations; `repeats`: with some
+// records several times.
+std::shared_ptr<const OrderLists> random_order(Dice& dice, std::uint64_t records,
+                                               std::uint64_t length, bool repeats);
 std::string describe(const PlanSpec& spec);
 
 std::vector<RowUse> read_all(const EpochPlan& epoch);

@@ -67,7 +67,7 @@ TEST(Twins, RefusalNamesTheSmallestWindowAndThatOneIsAccepted) {
   int named = 0;
   for (int i = 0; i < scaled(20000); ++i) {
     PlanSpec spec = random_accepted_spec(dice, 300);
-    const std::uint64_t least = smallest_window(echo_demand(spec, record_count(spec)));
+    const std::uint64_t least = smallest_window(echo_demand(spec, epoch_records(spec)));
     ASSERT_GT(least, 0U);
     if (least <= spec.lanes) continue;
     spec.echo_window = dice.chance(50) ? least - 1 : dice.between(spec.lanes, least - 1);
@@ -90,7 +90,7 @@ TEST(Twins, AnyWindowAboveTheSmallestIsAccepted) {
   for (int i = 0; i < scaled(20000); ++i) {
     PlanSpec spec = random_accepted_spec(dice, 300);
     spec.echo_window =
-        smallest_window(echo_demand(spec, record_count(spec))) + dice.between(0, 400);
+        smallest_window(echo_demand(spec, epoch_records(spec))) + dice.between(0, 400);
     ASSERT_TRUE(Plan::create(spec).ok()) << describe(spec);
   }
 }

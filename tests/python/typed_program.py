@@ -14,7 +14,7 @@ assert_type(pipeline[0], Dict[str, Dict[str, Any]])
 steps.batch("many")  # type: ignore[arg-type]
 steps.read("photos", format="webdatset")  # type: ignore[arg-type]
 steps.decode(image={"key": "jpg", "has": "rgb"})  # type: ignore[typeddict-unknown-key]
-steps.shuffle()  # type: ignore[call-arg]
+steps.batch()  # type: ignore[call-arg]
 echoline.torch.Loader("train", rnk=1)  # type: ignore[call-overload]
 
 for arrays in echoline.Loader(pipeline, rank=0):

@@ -125,8 +125,7 @@ void SimTrainer::check_rest(const shm::Descriptor& descriptor, std::uint32_t row
 std::uint64_t SimTrainer::expected_sample(std::uint32_t epoch, std::uint64_t record) const {
   std::uint64_t sample = record;
   for (std::uint32_t attempt = 1; data_set_.is_bad(sample); ++attempt) {
-    sample = engine::substitute_for(plan_.spec().seed, epoch, record, attempt,
-                                    data_set_.index().record_count());
+    sample = engine::substitute_for(plan_, epoch, record, attempt);
   }
   return sample;
 }

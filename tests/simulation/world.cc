@@ -35,8 +35,13 @@ plan::PlanSpec draw_spec(Dice& dice) {
   while (true) {
     plan::PlanSpec spec = plan::testing::random_spec(dice, 40);
     const auto plan = plan::Plan::create(spec);
-    if (!plan.ok()) continue;
-    if ((*plan)->rows_per_epoch() >= spec.batch_rows) return spec;
+    if (!plan.ok() || (*plan)->rows_per_epoch() < spec.batch_rows) continue;
+    // Of lists, half have records several times.
+    if (spec.order && dice.chance(50)) {
+      spec.order = plan::testing::random_order(dice, plan::testing::record_count(spec),
+                                               spec.order->length(), true);
+    }
+    return spec;
   }
 }
 
@@ -122,7 +127,7 @@ void World::make_core() {
     core_->worker_scratch.push_back(core_->preparer->make_scratch());
   }
   core_->bad_records = std::make_unique<engine::BadRecords>(
-      index, engine::BadRecords::Policy{.replace = true, .limit = 1.0, .seed = spec_.seed});
+      index, *core_->plan, engine::BadRecords::Policy{.replace = true, .limit = 1.0});
   if (dice_.chance(30)) {
     cache::Levels::Options options;
     options.data = {.records = records,

@@ -34,20 +34,22 @@ BadReason bad_reason(Code code) {
 
 // Philox of seed, record, epoch and attempt: a function of these alone, so every run and host
 // replaces a record by the same one.
-std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,
-                             std::uint32_t attempt, std::uint64_t record_count) {
-  const PhiloxCounter hash = philox4x32(philox_key(seed ^ kSubstituteKey),
+std::uint64_t substitute_for(const plan::Plan& plan, std::uint32_t epoch, std::uint64_t record,
+                             std::uint32_t attempt) {
+  const PhiloxCounter hash = philox4x32(philox_key(plan.spec().seed ^ kSubstituteKey),
                                         {static_cast<std::uint32_t>(record),
                                          static_cast<std::uint32_t>(record >> 32), epoch, attempt});
-  return (static_cast<std::uint64_t>(hash[1]) << 32 | hash[0]) % record_count;
+  const std::uint64_t draw = static_cast<std::uint64_t>(hash[1]) << 32 | hash[0];
+  return plan.record_at(epoch, draw % plan.record_count());
 }
 
-BadRecords::BadRecords(const record::Index& index, Policy policy)
+BadRecords::BadRecords(const record::Index& index, const plan::Plan& plan, Policy policy)
     : index_(index),
+      plan_(plan),
       policy_(policy),
       // Rounded up: a limit above zero allows at least one bad record.
       limit_count_(static_cast<std::uint64_t>(
-          std::ceil(policy.limit * static_cast<double>(index.record_count())))) {}
+          std::ceil(policy.limit * static_cast<double>(plan.record_count())))) {}
 
 Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch,
                          bool count) {
@@ -66,7 +68,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
       return Status(Code::kDataLoss,
                     fmt::format("{} bad records in epoch {}, more than bad_records.limit allows "
                                 "({} of {}); the last one: {}",
-                                bad_in_epoch, item.epoch, limit_count_, index_.record_count(),
+                                bad_in_epoch, item.epoch, limit_count_, plan_.record_count(),
                                 describe(item.record, verdict)));
     }
   }
@@ -78,8 +80,7 @@ Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t&
                                                kAttemptsMax, describe(item.record, verdict)));
   }
   // From the planned record, not from the bad substitute: attempt k is the same in every run.
-  item.replace_by(substitute_for(policy_.seed, item.epoch, item.planned_record, item.attempt + 1,
-                                 index_.record_count()));
+  item.replace_by(substitute_for(plan_, item.epoch, item.planned_record, item.attempt + 1));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/api/stats.h"
+#include "plan/plan.h"
 #include "record/core/index.h"
 
 namespace echoline::engine {
@@ -18,19 +19,19 @@ namespace echoline::engine {
 // The counter for an error of the decoder.
 BadReason bad_reason(Code code);
 
-// The record that replaces `record` at the given attempt (from 1).
-std::uint64_t substitute_for(std::uint64_t seed, std::uint32_t epoch, std::uint64_t record,
-                             std::uint32_t attempt, std::uint64_t record_count);
+// The record of the epoch that replaces `record` at the given attempt (from 1).
+std::uint64_t substitute_for(const plan::Plan& plan, std::uint32_t epoch, std::uint64_t record,
+                             std::uint32_t attempt);
 
 // Any thread may call any of it.
 class BadRecords {
  public:
   struct Policy {
     bool replace = true;
-    double limit = 0.01;  // share of the records, in one epoch of one pass
-    std::uint64_t seed = 0;
+    double limit = 0.01;  // share of the records of an epoch, in one pass
   };
-  BadRecords(const record::Index& index, Policy policy);
+  // Both must outlive it.
+  BadRecords(const record::Index& index, const plan::Plan& plan, Policy policy);
 
   // Lock order: item.mutex comes before mutex_. Counts the error and gives the item a substitute,
   // whose bytes the caller fetches; returns an error when the stream has to end.
@@ -48,6 +49,7 @@ class BadRecords {
   std::string describe(std::uint64_t record, const Status& verdict) const;
 
   const record::Index& index_;
+  const plan::Plan& plan_;
   const Policy policy_;
   const std::uint64_t limit_count_;
   mutable Mutex mutex_;

@@ -64,6 +64,8 @@ v1::Stream essence(const v1::Stream& stream) {
     v1::Step& copy = *kept.add_pipeline();
     copy = step;
     if (copy.has_python()) leave_essence(*copy.mutable_python());
+    // The lists are hashed by themselves.
+    if (copy.has_shuffle()) copy.mutable_shuffle()->clear_order();
   }
   return kept;
 }
@@ -108,12 +110,12 @@ std::string data_text(const record::DataSet& data_set) {
 }  // namespace
 
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
-                        const std::string& code) {
+                        const std::string& contents) {
   Fingerprint result{};
   write_part(result, kData, data_text(data_set));
-  write_part(
-      result, kPipeline,
-      fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)) + code);
+  write_part(result, kPipeline,
+             fmt::format("plan {}\n", plan::kPlanVersion) + deterministic_bytes(essence(stream)) +
+                 contents);
   write_part(result, kSeed, fmt::format("{}", stream.seed()));
   return result;
 }

@@ -20,9 +20,10 @@ inline constexpr std::size_t kFingerprintDataBytes = 6;
 // size, ETag, record count), of every step that changes order or values together with the plan
 // version, and of the seed. Workers, slots, caches, throttles and endpoints are not part of it, nor
 // folder and times of local files: a copy on another host has the same fingerprint.
-// `code` is the text of users' functions that the steps call; where they are stored does not count.
+// `contents`: of the files that steps name, where what they contain counts and not where they are:
+// the text of users' functions, and the hash of the lists of an order.
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
-                        const std::string& code);
+                        const std::string& contents);
 
 // Names the difference, as "another data set and another seed"; empty if there is none.
 std::string difference(const Fingerprint& one, const Fingerprint& other);

@@ -51,7 +51,10 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
       grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
   const std::uint64_t together =
       // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
-      std::max<std::uint64_t>(plan.batch_rows, std::min(plan.shuffle_window, index.record_count()));
+      std::max<std::uint64_t>(
+          plan.batch_rows,
+          std::min(plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window,
+                   index.record_count()));
   // A throttled local source imitates a store.
   const bool local = read.has_python() || is_local(read.url(0));
   const bool disk = local && !read.has_throttle() && growth == 1;
@@ -94,9 +97,12 @@ MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const p
   if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
     return memory;
   }
-  // No more items than records: a window can be larger than the data set.
-  const std::uint64_t items = std::min(plan.kept_max(), index.record_count());
-  memory.window_floor_bytes = grown(bytes_of_any(index, items), growth);
+  // At most those of an epoch: a window can be larger.
+  const std::uint64_t items = plan.kept_max();
+  // A list can have records several times, so the window can have more items than there are.
+  const std::uint64_t records = std::min(items, index.record_count());
+  memory.window_floor_bytes =
+      grown(bytes_of_any(index, records), growth) * std::max<std::uint64_t>(1, items / records);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

@@ -13,6 +13,7 @@
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
+#include "engine/open/open_order.h"
 #include "engine/open/open_seek_indexes.h"
 #include "engine/open/probe.h"
 #include "record/open/open_data_set.h"
@@ -48,13 +49,14 @@ plan::LastBatch last_batch(const v1::Stream& stream) {
   return last == "pad" ? plan::LastBatch::kPad : plan::LastBatch::kDrop;
 }
 
-plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
+plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index,
+                         const OpenedOrder& order) {
   plan::PlanSpec spec;
   spec.seed = stream.seed();
   spec.lanes = stream.lanes();
   spec.batch_rows = config::batch_step(stream).size();
   if (const v1::Shuffle* shuffle = config::shuffle_step(stream)) {
-    spec.shuffle_window = shuffle->window();
+    spec.shuffle_window = shuffle->window();  // 0 with an order
   }
   spec.echo_point = echo_point(stream);
   spec.factor = config::echo_factor(stream);
@@ -67,12 +69,13 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index) {
   spec.last = last_batch(stream);
   for (const record::Shard& shard : index.shards())
     spec.shard_records.push_back(shard.record_count);
+  spec.order = order.lists;
   return spec;
 }
 
 ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
                          const std::vector<decode::FieldType>& row_types,
-                         const record::DataSet& data_set, const std::string& code) {
+                         const record::DataSet& data_set, const std::string& contents) {
   const plan::PlanSpec& plan = whole_plan.spec();
   // Without batch echo, slots and live descriptors are equally many (Pass::try_start_batch).
   const std::uint32_t slots = config::publish_step(stream).slots();
@@ -103,18 +106,20 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   spec.rows_per_epoch = whole_plan.rows_per_epoch();
   spec.records_per_epoch = whole_plan.record_count();
   // Trainers find it in the ring's header and put it into their states.
-  spec.fingerprint = fingerprint(stream, data_set, code);
+  spec.fingerprint = fingerprint(stream, data_set, contents);
   spec.factor = plan.factor;
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
 }
 
-// The text of all users' functions.
-std::string code_of(const augment::Chain& chain) {
-  std::string code;
-  for (const user_code::Workers* workers : chain.user_code()) code += workers->function().source;
-  return code;
+// The text of all users' functions, and the hash of the lists of an order.
+std::string contents_of(const augment::Chain& chain, const OpenedOrder& order) {
+  std::string contents;
+  for (const user_code::Workers* workers : chain.user_code()) {
+    contents += workers->function().source;
+  }
+  return order.hash.empty() ? contents : fmt::format("{}\norder {}\n", contents, order.hash);
 }
 
 SlowPolicy slow_policy(const v1::Stream& stream) {
@@ -133,10 +138,13 @@ SlowPolicy slow_policy(const v1::Stream& stream) {
 Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
   const plan::PlanSpec& spec = plan.spec();
   // A compressed shard can only be read from its beginning.
-  if (spec.shuffle_window == plan::kWindowAll && !data_set.random_access()) {
+  if (spec.scatters_records() && !data_set.random_access()) {
     return Status(Code::kInvalidArgument,
-                  "shuffle.window: all reads records in any order, and the shards are compressed: "
-                  "give a number of records, or unpack the shards");
+                  spec.order
+                      ? "shuffle.order: a list can have records in any order, and the shards are "
+                        "compressed: unpack the shards, or shuffle by a window"
+                      : "shuffle.window: all reads records in any order, and the shards are "
+                        "compressed: give a number of records, or unpack the shards");
   }
   if (spec.last != plan::LastBatch::kDrop || plan.rows_per_epoch() >= spec.batch_rows) return {};
   return Status(Code::kInvalidArgument,
@@ -193,12 +201,14 @@ Result<Steps> compile_steps(const v1::Stream& stream, bool serves) {
 // A stream's data and steps.
 struct Opened {
   OpenedData data;
+  OpenedOrder order;
   std::unique_ptr<plan::Plan> plan;
   std::unique_ptr<batch::Preparer> preparer;
 };
 
-Result<Opened> open_parts(const v1::Stream& stream, const std::string& state_dir, bool serves,
-                          const record::ProgressFunction& progress) {
+Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
+                          const std::string& state_dir, bool serves,
+                          const record::ProgressFunction& progress, MemoryBudget& budget) {
   Steps steps;
   record::OpenOptions options;
   // Its processes are started first: they know how many records there are.
@@ -211,8 +221,14 @@ Result<Opened> open_parts(const v1::Stream& stream, const std::string& state_dir
   ECHOLINE_ASSIGN(opened.data, open_data(config::read_step(stream), state_dir, progress, options));
   const record::DataSet& data_set = *opened.data.data_set;
   ECHOLINE_TRY(check_fields(config::decode_step(stream), data_set));
+  // A preparation server gets the numbers of records from hosts: it has no order.
+  if (!serves) {
+    ECHOLINE_ASSIGN(opened.order,
+                    open_order(name, stream, data_set.index().record_count(), budget));
+  }
   // Checked before anything is decoded: a plan that cannot work fails quickly.
-  ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set.index())));
+  ECHOLINE_ASSIGN(opened.plan,
+                  plan::Plan::create(plan_spec(stream, data_set.index(), opened.order)));
   ECHOLINE_TRY(check_plan(*opened.plan, data_set));
   if (!python) {
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
@@ -269,11 +285,12 @@ double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
   return static_cast<double>(decoded_bytes + kFrameOverheadBytes) / std::max(1.0, mean);
 }
 
-std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index) {
+std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index,
+                                             const plan::Plan& plan) {
   return std::make_unique<BadRecords>(
-      index, BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
-                                .limit = stream.bad_records().limit(),
-                                .seed = stream.seed()});
+      index, plan,
+      BadRecords::Policy{.replace = stream.bad_records().policy() != "fail",
+                         .limit = stream.bad_records().limit()});
 }
 
 std::string scheme_name(const v1::Read& read) {
@@ -297,8 +314,9 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const v1::Publish& publish = config::publish_step(stream);
   ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
                                                                           publish.access().end()}));
-  ECHOLINE_ASSIGN(Opened opened, open_parts(stream, options.state_dir, serves, progress));
-  auto& [data, plan, preparer] = opened;
+  ECHOLINE_ASSIGN(Opened opened,
+                  open_parts(name, stream, options.state_dir, serves, progress, budget));
+  auto& [data, order, plan, preparer] = opened;
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
   // Uses the source here, because the fetcher owns it from its construction on.
@@ -313,7 +331,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const MemoryPlan memory =
       plan_memory(read, index, *plan, probed.row_types, probed.kept_bytes, growth);
   const ring::RingSpec ring =
-      ring_spec(stream, *plan, probed.row_types, data_set, code_of(preparer->chain()));
+      ring_spec(stream, *plan, probed.row_types, data_set, contents_of(preparer->chain(), order));
   OpenedSeekIndexes seek = open_seek_indexes(
       stream, index, ring, *preparer,
       {.share = options.seek_index,
@@ -329,11 +347,14 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const auto recorder = std::make_shared<trace::Recorder>();
   auto fetcher = std::make_unique<Fetcher>(
       std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
-      Fetcher::Options{.wait_on_error = read.on_error() != "fail",
-                       // Records of one window may be requested far apart and still share a read.
-                       .reach = std::max(plan->spec().shuffle_window, plan->spec().echo_window),
-                       .own_thread = !is_remote,
-                       .recorder = recorder},
+      Fetcher::Options{
+          .wait_on_error = read.on_error() != "fail",
+          // Records of one window may be requested far apart and still share a read.
+          .reach = plan->spec().scatters_records()
+                       ? plan::kWindowAll
+                       : std::max(plan->spec().shuffle_window, plan->spec().echo_window),
+          .own_thread = !is_remote,
+          .recorder = recorder},
       fail);
   std::string samples_fingerprint;
   if (prepare != nullptr) samples_fingerprint = sample_fingerprint(stream, data_set);
@@ -345,6 +366,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   if (seek.indexes != nullptr && seek.indexes->has_log())
     seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
+  std::unique_ptr<BadRecords> bad_records = make_bad_records(stream, index, *plan);
   // Members of the core refer to each other, so all of them move into it together.
   auto core =
       std::make_shared<StreamCore>(StreamCore{.name = name,
@@ -353,12 +375,13 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .access = std::move(access),
                                               .created_ns = created_ns,
                                               .data_set = std::move(data.data_set),
+                                              .order_memory = std::move(order.memory),
                                               .plan = std::move(plan),
                                               .seek_memory = std::move(seek.memory),
                                               .seek_indexes = std::move(seek.indexes),
                                               .seek_writer = std::move(seek_writer),
                                               .preparer = std::move(preparer),
-                                              .bad_records = make_bad_records(stream, index),
+                                              .bad_records = std::move(bad_records),
                                               .cache = std::move(cache.levels),
                                               .samples = std::move(cache.samples),
                                               .recorder = recorder,

@@ -78,6 +78,7 @@ struct StreamCore {
   AccessList access;   // empty: every process that can open the socket
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
+  MemoryBudget::Reservation order_memory;  // of the plan's lists
   std::unique_ptr<plan::Plan> plan;
   MemoryBudget::Reservation seek_memory;        // of the indexes; under the registry's lock
   std::unique_ptr<seek::Indexes> seek_indexes;  // null: none are kept; the preparer uses them

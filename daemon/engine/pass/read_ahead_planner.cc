@@ -102,7 +102,9 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
     }
     // Under batch echo the slot is kept, not its records.
     const plan::RowUse use =
-        core_.repeats_batches() ? plan::RowUse{.record = uses[row].record} : uses[row];
+        core_.repeats_batches()
+            ? plan::RowUse{.record = uses[row].record, .first_draw = uses[row].first_draw}
+            : uses[row];
     // The window knows the item if an earlier row has used the record; else it makes one.
     echo::Window::Touched touched = window_.touch(batch.descriptor.epoch, use);
     std::uint64_t fresh_bytes = 0;

@@ -85,7 +85,9 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   timer.note_row(number_, batch.number, row, sample, planned.use);
   // Users' code can take seconds, and nobody wants the row of a pass that ends.
   scratch.augment_scratch->stop_with(&stopping_);
-  const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
+  const UseKey key{core_->seed, sample, item.epoch,
+                   static_cast<std::uint16_t>(item.first_draw + planned.use),
+                   static_cast<std::uint16_t>(item.first_draw)};
   Status status;
   auto blame = batch::Blame::kUse;
   if (first_use) {

@@ -9,7 +9,8 @@ Substitutes::Substitutes(std::shared_ptr<StreamCore> core, std::shared_ptr<PassA
     : core_(std::move(core)), account_(std::move(account)) {}
 
 std::shared_ptr<echo::Item> Substitutes::separate(echo::Item& shared, bool first_use) {
-  auto own = std::make_shared<echo::Item>(account_, shared.epoch, shared.planned_record);
+  auto own = std::make_shared<echo::Item>(account_, shared.epoch, shared.planned_record, 1,
+                                          shared.first_draw);
   {
     const MutexLock lock(own->mutex);
     own->record = shared.record;

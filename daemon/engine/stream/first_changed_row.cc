@@ -12,7 +12,8 @@ constexpr std::uint64_t kRowsMax = std::uint64_t{4} << 20;
 constexpr std::uint64_t kRowsAtOnce = 4096;
 
 bool differ(const plan::RowUse& one, const plan::RowUse& other) {
-  return one.record != other.record || one.use != other.use || one.valid != other.valid;
+  return one.record != other.record || one.use != other.use || one.valid != other.valid ||
+         one.first_draw != other.first_draw;
 }
 
 // Whether all rows [row, row + count) are the same, found at the sequential rate.

@@ -15,6 +15,7 @@ struct UseKey {
   std::uint64_t sample = 0;  // sample id, below 2^48
   std::uint32_t epoch = 0;
   std::uint16_t use = 0;
+  std::uint16_t first_use = 0;  // of its item; draws that all uses share are those of this one
 };
 
 class SampleRandom {

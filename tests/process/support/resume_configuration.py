@@ -1,6 +1,7 @@
 """Random configurations for resume_test.py, and what their epochs contain according to docs/semantics.md."""
 import dataclasses
 import math
+import pathlib
 import zlib
 
 from support.daemon_process import stream_yaml
@@ -15,9 +16,19 @@ KINDS = {"u8": ("{key: u8, as: uint8, shape: [8, 8, 1]}", "random_crop: {field: 
 POINTS = ("none", "record", "sample", "augmented", "batch")
 
 
+def write_order(random, url, records):
+    """Lists for two epochs, with some records several times, next to the shards; what `shuffle.order` is for them."""
+    order = str(pathlib.Path(url).parent / f"order-{random.randrange(10 ** 9)}-{{epoch}}.txt")
+    for epoch in range(2):
+        ids = random.choices(range(records), k=records)
+        pathlib.Path(order.replace("{epoch}", str(epoch))).write_text("\n".join(map(str, ids)), encoding="utf-8")
+    return order
+
+
 @dataclasses.dataclass
 class Configuration:
-    """`url` of `records` records, whose kind is u8, jpg or wav; `point` is the echo's."""
+    """`url` of `records` records, whose kind is u8, jpg or wav; `shuffle` has the settings of this step, if there is one;
+    `point` is the echo's."""
     url: str
     kind: str
     records: int
@@ -41,14 +52,17 @@ class Configuration:
         most = max(2, math.ceil(factor))
         per_lane = batch // lanes + (most + 1 if lanes > 1 else 0)
         window = random.choice([1, 2, 5]) if point == "batch" else 3 * (most - 1) * per_lane * lanes
-        return cls(url, kind, records, batch, lanes, random.choice(["", "1", "17", "64", "all"]), point, factor,
-                   window, random.choice(["drop", "partial", "pad"]), random.randrange(1000))
+        shuffle = random.choice(["", "window: 1", "window: 17", "window: 64", "window: all", "order"])
+        if shuffle == "order":
+            shuffle = f"order: '{write_order(random, url, records)}'"
+        return cls(url, kind, records, batch, lanes, shuffle, point, factor, window,
+                   random.choice(["drop", "partial", "pad"]), random.randrange(1000))
 
     def yaml(self, last=None):
         decode, first, last_step = KINDS[self.kind]
         echo = f"echo: {{factor: {self.factor}, window: {self.window}}}"
         steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 256KiB}}",
-                 f"shuffle: {{window: {self.shuffle}}}" if self.shuffle else "",
+                 f"shuffle: {{{self.shuffle}}}" if self.shuffle else "",
                  echo if self.point == "record" else "",
                  f"decode: {{content: {decode}, label: {{key: cls, as: int64}}}}",
                  echo if self.point == "sample" else "",

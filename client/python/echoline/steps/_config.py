@@ -157,10 +157,14 @@ def cache(memory: Optional[Size] = None, *, disk: Optional[CacheDisk] = None, fl
     return step("cache", locals())
 
 
-def shuffle(window: CountOrAll) -> Step:
-    """Shuffles the records over a window.
+def shuffle(window: Optional[CountOrAll] = None, *, order: Optional[Text] = None) -> Step:
+    """Shuffles the records over a window, or takes them in an order of yours.
 
-    window: Window in records; all: one permutation of all records. Allowed: 1 or more, or all.
+    window: Window in records; all: one permutation of all records. Required, unless there is `order`. Allowed: 1 or
+        more, or all.
+    order: Instead of `window`: local file with the sample ids of an epoch in their order, as text with one id on each
+        line, or as a .npy array of integers. {epoch} in its name stands for 0, 1, 2 and so on, a file for each epoch
+        (docs/orders.md).
     """
     return step("shuffle", locals())
 
