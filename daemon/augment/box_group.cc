@@ -8,12 +8,33 @@
 #include "augment/sample_fields.h"
 
 namespace echoline::augment {
+namespace {
+
+Status check_elements(const decode::Tensor& tensor, std::size_t boxes) {
+  const std::size_t elements = tensor.shape.sizes[0];
+  if (elements == boxes) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("{} boxes have {} labels or other elements", boxes, elements)};
+}
+
+void copy_numbers(const decode::Tensor& from, std::vector<float>& to) {
+  const std::span<const std::byte> content = from.content();
+  to.resize(content.size() / sizeof(float));
+  if (!to.empty()) std::memcpy(to.data(), content.data(), content.size());
+}
+
+}  // namespace
 
 BoxGroup group_of(const std::vector<decode::FieldType>& fields, std::size_t boxes) {
   BoxGroup group;
   group.boxes = boxes;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].ragged && fields[i].of == fields[boxes].name) group.others.push_back(i);
+    if (!fields[i].ragged || fields[i].of != fields[boxes].name) continue;
+    if (fields[i].points) {
+      group.points.push_back({i, fields[i].shape.sizes[1], fields[i].pairs});
+    } else {
+      group.others.push_back(i);
+    }
   }
   return group;
 }
@@ -41,7 +62,8 @@ Status check_removable(const std::vector<decode::FieldType>& fields, std::size_t
 
 Status check_followers(const std::vector<decode::FieldType>& fields, const std::string& image) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].of == image) ECHOLINE_TRY(check_removable(fields, i));
+    // A mask has no boxes.
+    if (fields[i].of == image && !fields[i].mask) ECHOLINE_TRY(check_removable(fields, i));
   }
   return {};
 }
@@ -50,15 +72,23 @@ Status ChangedBoxes::start(const decode::Sample& in, const BoxGroup& group) {
   const decode::Tensor& boxes = in.tensors[group.boxes];
   const std::size_t count = boxes.shape.sizes[0];
   for (const std::size_t other : group.others) {
-    const std::size_t elements = in.tensors[other].shape.sizes[0];
-    if (elements == count) continue;
-    return {Code::kInvalidArgument,
-            fmt::format("{} boxes have {} labels or other elements", count, elements)};
+    ECHOLINE_TRY(check_elements(in.tensors[other], count));
   }
-  corners_.resize(count * 4);
-  if (count > 0) std::memcpy(corners_.data(), boxes.content().data(), count * 4 * sizeof(float));
+  copy_numbers(boxes, corners_);
+  points_.resize(group.points.size());
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const decode::Tensor& points = in.tensors[group.points[i].field];
+    ECHOLINE_TRY(check_elements(points, count));
+    copy_numbers(points, points_[i]);
+  }
   removed_.assign(count, false);
   return {};
+}
+
+void ChangedBoxes::clip(const BoxGroup& group, const decode::ImageSize& size) {
+  BoxMover(corners_).clip(size);
+  for (std::size_t i = 0; i < points_.size(); ++i) mover_of(group, i).clip(size);
+  remove_empty();
 }
 
 void ChangedBoxes::remove_empty() {
@@ -74,6 +104,11 @@ void ChangedBoxes::write(const decode::Sample& in, const BoxGroup& group,
                 out[group.boxes]);
   for (const std::size_t other : group.others) {
     keep_elements(in.tensors[other], in.tensors[other].content().data(), out[other]);
+  }
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const std::size_t field = group.points[i].field;
+    keep_elements(in.tensors[field], reinterpret_cast<const std::byte*>(points_[i].data()),
+                  out[field]);
   }
 }
 

@@ -1,4 +1,4 @@
-// The boxes of an image, and the fields that have one element for each box.
+// The boxes of an image, and the fields that have one element for each box: labels, key points.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "augment/box_mover.h"
+#include "augment/point_mover.h"
 #include "base/status.h"
 #include "decode/sample.h"
 
@@ -13,8 +15,16 @@ namespace echoline::augment {
 
 // Numbers of fields.
 struct BoxGroup {
+  // Key points, which move with their boxes.
+  struct Points {
+    std::size_t field = 0;
+    std::size_t each = 0;  // points of an object
+    std::vector<std::uint32_t> pairs;
+  };
+
   std::size_t boxes = 0;
   std::vector<std::size_t> others;  // labels and such
+  std::vector<Points> points;
 };
 
 // The group of the boxes `boxes`, by FieldType::of.
@@ -35,6 +45,18 @@ class ChangedBoxes {
   // Copies the boxes. kInvalidArgument: another field of the group has no element for each.
   Status start(const decode::Sample& in, const BoxGroup& group);
   std::span<float> corners() { return corners_; }
+  // Lets `moves`(Mover&) move the boxes, then each field of key points.
+  template <typename Moves>
+  void move(const BoxGroup& group, const Moves& moves) {
+    BoxMover boxes(corners_);
+    moves(boxes);
+    for (std::size_t i = 0; i < group.points.size(); ++i) {
+      PointMover points = mover_of(group, i);
+      moves(points);
+    }
+  }
+  // Clips the boxes to the picture, and removes those of which nothing is left.
+  void clip(const BoxGroup& group, const decode::ImageSize& size);
   std::size_t count() const { return corners_.size() / 4; }
   std::span<const float, 4> box(std::size_t i) const {
     return std::span<const float, 4>(corners_.data() + 4 * i, 4);
@@ -50,8 +72,12 @@ class ChangedBoxes {
  private:
   void keep_elements(const decode::Tensor& from, const std::byte* content,
                      decode::Tensor& to) const;
+  PointMover mover_of(const BoxGroup& group, std::size_t i) {
+    return {points_[i], group.points[i].each, group.points[i].pairs};
+  }
 
   std::vector<float> corners_;
+  std::vector<std::vector<float>> points_;  // in the order of the group's
   std::vector<bool> removed_;
 };
 

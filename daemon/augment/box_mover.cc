@@ -35,7 +35,8 @@ void BoxMover::mirror(std::uint32_t width) {
   }
 }
 
-void BoxMover::move(const recipes::Affine& way, const decode::ImageSize& size) {
+void BoxMover::move(const recipes::Affine& back, const decode::ImageSize& size) {
+  const recipes::Affine way = inverse(back);
   // The smallest and the largest value of a coordinate over the four corners.
   const auto extent = [](double x, double y, double offset, const float* box) {
     const auto [left, right] = std::minmax({x * box[0], x * box[2]});

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "augment/box_group.h"
-#include "augment/box_mover.h"
+#include "augment/mask_mover.h"
 #include "augment/parameters.h"
 #include "augment/sample_fields.h"
 #include "augment/transforms.h"
@@ -15,6 +15,7 @@ namespace {
 
 struct BoxScratch : SampleStep::Scratch {
   ChangedBoxes boxes;
+  MaskScratch mask;
 };
 
 // A step that changes a group of boxes: all other fields stay as they are.
@@ -31,18 +32,20 @@ class BoxStep : public SampleStep {
     ChangedBoxes& boxes = static_cast<BoxScratch*>(scratch)->boxes;
     ECHOLINE_TRY(boxes.start(in, group_));
     borrow_all(in, out, in.tensors.size());
-    change(in, key, boxes, out);
+    ECHOLINE_TRY(change(in, key, *static_cast<BoxScratch*>(scratch), out));
     boxes.write(in, group_, out.tensors);
     return {};
   }
 
  protected:
+  const BoxGroup& group() const { return group_; }
+
   std::vector<decode::FieldType> outputs_;
 
  private:
-  // Changes boxes, and may change other tensors of `out`, which borrow from `in`.
-  virtual void change(const decode::Sample& in, const UseKey& key, ChangedBoxes& boxes,
-                      decode::Sample& out) const = 0;
+  // Changes scratch.boxes, and may change other tensors of `out`, which borrow from `in`.
+  virtual Status change(const decode::Sample& in, const UseKey& key, BoxScratch& scratch,
+                        decode::Sample& out) const = 0;
 
   const BoxGroup group_;
 };
@@ -54,8 +57,9 @@ class SanitizeBoxesStep final : public BoxStep {
       : BoxStep(std::move(outputs), std::move(group)), settings_(settings) {}
 
  private:
-  void change(const decode::Sample&, const UseKey&, ChangedBoxes& boxes,
-              decode::Sample&) const override {
+  Status change(const decode::Sample&, const UseKey&, BoxScratch& scratch,
+                decode::Sample&) const override {
+    ChangedBoxes& boxes = scratch.boxes;
     for (std::size_t i = 0; i < boxes.count(); ++i) {
       const auto box = boxes.box(i);
       const float width = box[2] - box[0];
@@ -64,6 +68,7 @@ class SanitizeBoxesStep final : public BoxStep {
                          width * height >= settings_.min_area();
       if (!large) boxes.remove(i);
     }
+    return {};
   }
 
   const v1::SanitizeBoxes settings_;
@@ -76,24 +81,37 @@ class RandomIouCropStep final : public BoxStep {
       : BoxStep(std::move(outputs), std::move(group)),
         image_(image),
         settings_(std::move(settings)),
-        number_(number) {
+        number_(number),
+        masks_(masks_of_image(outputs_, outputs_[image_].name)) {
     outputs_[image_].fixed = false;
+    for (const std::size_t mask : masks_) outputs_[mask].fixed = false;
   }
 
  private:
-  void change(const decode::Sample& in, const UseKey& key, ChangedBoxes& boxes,
-              decode::Sample& out) const override {
+  Status change(const decode::Sample& in, const UseKey& key, BoxScratch& scratch,
+                decode::Sample& out) const override {
+    ChangedBoxes& boxes = scratch.boxes;
     const decode::Tensor& image = in.tensors[image_];
     const ImageSize size{image.shape.sizes[0], image.shape.sizes[1]};
     const Box crop =
         random_iou_crop_box(key, number_, size.height, size.width, boxes.corners(), settings_);
-    if (crop == decode::whole_picture(size)) return;
+    if (crop == decode::whole_picture(size)) return {};
     for (std::size_t i = 0; i < boxes.count(); ++i) {
       if (!has_centre(crop, boxes.box(i))) boxes.remove(i);
     }
-    BoxMover(boxes.corners()).cut(crop.top, crop.left, {crop.height, crop.width});
+    const auto moves = [&](Mover& mover) {
+      mover.cut(crop.top, crop.left, {crop.height, crop.width});
+    };
+    boxes.move(group(), moves);
     boxes.remove_empty();
     cut(image, crop, out.tensors[image_]);
+    for (const std::size_t mask : masks_) {
+      decode::Tensor& moved = out.tensors[mask];
+      make_room(moved, outputs_[mask].dtype, {{crop.height, crop.width}, 2});
+      ECHOLINE_TRY(move_mask(outputs_[mask], in.tensors[mask], image, moves, scratch.mask,
+                             moved.bytes.data()));
+    }
+    return {};
   }
 
   static void cut(const decode::Tensor& image, const Box& crop, decode::Tensor& out) {
@@ -110,6 +128,7 @@ class RandomIouCropStep final : public BoxStep {
   const std::size_t image_;
   const IouCropSettings settings_;
   const std::uint8_t number_;
+  const std::vector<std::size_t> masks_;
 };
 
 Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }

@@ -50,9 +50,9 @@ std::optional<Box> Crop::part(const UseKey& key, const ImageSize& in) const {
   return is_empty(box) ? std::nullopt : std::optional(box);
 }
 
-void Crop::move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const {
+void Crop::move(const UseKey& key, const ImageSize& in, Mover& mover) const {
   const Corner at = corner(key, in);
-  boxes.cut(at.top, at.left, size_);
+  mover.cut(at.top, at.left, size_);
 }
 
 void Crop::apply(const Work& work, Picture& picture, bool in_row) const {

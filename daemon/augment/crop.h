@@ -26,7 +26,7 @@ class Crop : public Op {
   std::optional<ImageSize> fixed_size() const override { return size_; }
   std::optional<Box> part(const UseKey& key, const ImageSize& in) const override;
   bool moves_points() const override { return true; }
-  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override;
+  void move(const UseKey& key, const ImageSize& in, Mover& mover) const override;
   void apply(const Work& work, Picture& picture, bool in_row) const override;
 
  private:

@@ -43,12 +43,11 @@ bool FieldProgram::moves_points() const {
                      [](const Instruction& instruction) { return instruction.op->moves_points(); });
 }
 
-void FieldProgram::move_boxes(const UseKey& key, ImageSize size, BoxMover& boxes) const {
+void FieldProgram::move(const UseKey& key, ImageSize size, Mover& mover) const {
   for (const Instruction& instruction : instructions) {
-    instruction.op->move_boxes(key, size, boxes);
+    instruction.op->move(key, size, mover);
     size = instruction.op->size_after(size).value();
   }
-  boxes.clip(size);
 }
 
 void FieldProgram::mark_rows() {
@@ -61,9 +60,7 @@ void FieldProgram::mark_rows() {
   }
 }
 
-decode::FieldType FieldProgram::output() const {
-  decode::FieldType type = input;
-  if (!changes_pixels()) return type;
+std::optional<ImageSize> FieldProgram::known_size() const {
   std::optional<ImageSize> size;
   if (input.fixed) size = ImageSize{input.shape.sizes[0], input.shape.sizes[1]};
   for (const Instruction& instruction : instructions) {
@@ -74,6 +71,13 @@ decode::FieldType FieldProgram::output() const {
       size = after.ok() ? std::optional(after.value()) : std::nullopt;
     }
   }
+  return size;
+}
+
+decode::FieldType FieldProgram::output() const {
+  decode::FieldType type = input;
+  if (!changes_pixels()) return type;
+  const std::optional<ImageSize> size = known_size();
   type.fixed = size.has_value();
   type.shape = shape_of(size.value_or(ImageSize{}));
   type.image = !normalizer;

@@ -39,11 +39,10 @@ struct FieldProgram {
   bool fuse_flip(std::uint8_t number, double probability);
   // The pixels of a picture of this size that the operations read for this use.
   decode::Part part(const UseKey& key, const ImageSize& size) const;
-  // Whether an operation moves pixels, so that boxes of the picture must follow.
+  // Whether an operation moves pixels, so that what belongs to the picture must follow.
   bool moves_points() const;
-  // Moves boxes of a picture of this size, for which size_after gives no error, and clips them to
-  // the result.
-  void move_boxes(const UseKey& key, ImageSize size, BoxMover& boxes) const;
+  // Moves what belongs to a picture of this size, for which size_after gives no error.
+  void move(const UseKey& key, ImageSize size, Mover& mover) const;
   // Marks the operations that can write their pixels directly to the row.
   void mark_rows();
 
@@ -51,6 +50,8 @@ struct FieldProgram {
   bool changes_pixels() const { return !instructions.empty() || normalizer.has_value(); }
   // The type of the result, as far as it is known without a sample.
   decode::FieldType output() const;
+  // The image size of the result, as far as it is known without a sample.
+  std::optional<ImageSize> known_size() const;
   // The image size that results from an input of `size`; an error where a step can't be done.
   Result<ImageSize> size_after(ImageSize size) const;
   // The shape of a result with this image size.

@@ -32,6 +32,16 @@ View view_of(const decode::Tensor& tensor) {
   return view;
 }
 
+Status check_ragged(const decode::FieldType& type, const decode::Tensor& tensor,
+                    std::size_t row_bytes) {
+  const std::size_t bytes = tensor.content().size();
+  if (bytes <= row_bytes) return {};
+  return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
+                                              type.name, bytes, row_bytes)};
+}
+
+decode::Shape mask_shape(const ImageSize& size) { return {{size.height, size.width}, 2}; }
+
 }  // namespace
 
 FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
@@ -40,14 +50,26 @@ FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std
     program.copy_step = "copy " + program.input.name;
   }
   follows_.resize(programs_.size());
+  mask_image_.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (!programs_[i].moves_points()) continue;
+    add_masks_of(i);
     std::vector<BoxGroup> groups = groups_of_image(outputs_, outputs_[i].name);
     for (const BoxGroup& group : groups) {
       follows_[group.boxes] = true;
       for (const std::size_t other : group.others) follows_[other] = true;
+      for (const BoxGroup::Points& points : group.points) follows_[points.field] = true;
     }
     if (!groups.empty()) followers_.push_back({i, std::move(groups)});
+  }
+}
+
+void FieldPrograms::add_masks_of(std::size_t image) {
+  const std::optional<ImageSize> size = programs_[image].known_size();
+  for (const std::size_t mask : masks_of_image(outputs_, outputs_[image].name)) {
+    mask_image_[mask] = image;
+    outputs_[mask].fixed = size.has_value();
+    outputs_[mask].shape = mask_shape(size.value_or(ImageSize{}));
   }
 }
 
@@ -72,11 +94,11 @@ std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& 
 
 Result<decode::Shape> FieldPrograms::shape_after(std::size_t field,
                                                  const decode::Tensor& tensor) const {
-  const FieldProgram& program = programs_[field];
-  if (!program.changes_pixels()) return tensor.shape;
+  const FieldProgram& program = programs_[mask_image_[field].value_or(field)];
+  if (!changes(field)) return tensor.shape;
   ECHOLINE_ASSIGN(const ImageSize size,
                   program.size_after({tensor.shape.sizes[0], tensor.shape.sizes[1]}));
-  return program.shape_of(size);
+  return mask_image_[field] ? mask_shape(size) : program.shape_of(size);
 }
 
 // Before fix_outputs, the shape may be unknown; then only the number of bytes is checked.
@@ -95,14 +117,6 @@ Status FieldPrograms::check_shape(std::size_t field, const decode::Shape& shape,
   return {Code::kInvalidArgument,
           fmt::format("field {} has the shape [{}], {} bytes; a row of the batch has {}", type.name,
                       fmt::join(shape.span(), ", "), bytes, row_bytes)};
-}
-
-Status FieldPrograms::check_ragged(std::size_t field, const decode::Tensor& tensor,
-                                   std::size_t row_bytes) const {
-  const std::size_t bytes = tensor.content().size();
-  if (bytes <= row_bytes) return {};
-  return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
-                                              outputs_[field].name, bytes, row_bytes)};
 }
 
 bool FieldPrograms::changes_pixels() const {
@@ -138,9 +152,8 @@ Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
     for (const BoxGroup& group : followers.groups) {
       ECHOLINE_TRY(
           scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
-      BoxMover mover(scratch.boxes.corners());
-      program.move_boxes(key, size, mover);
-      scratch.boxes.remove_empty();
+      scratch.boxes.move(group, [&](Mover& mover) { program.move(key, size, mover); });
+      scratch.boxes.clip(group, program.size_after(size).value());
       scratch.boxes.write(in, group, scratch.moved);
     }
   }
@@ -155,27 +168,39 @@ Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, S
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const decode::Tensor& from = tensor_of(i, in, scratch);
     decode::Tensor& to = out.tensors[i];
-    if (!programs_[i].changes_pixels()) {
+    if (!changes(i)) {
       to.borrow(from);
       continue;
     }
     ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(i, from));
     make_room(to, outputs_[i].dtype, shape);
-    run_program(i, from, key, scratch, to.bytes.span());
+    ECHOLINE_TRY(make_field(i, in, key, scratch, to.bytes.span()));
   }
   return {};
 }
 
-Status FieldPrograms::write_row(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+Status FieldPrograms::make_field(std::size_t field, const decode::Sample& in, const UseKey& key,
+                                 Scratch& scratch, std::span<std::byte> row) const {
+  const decode::Tensor& tensor = in.tensors[field];
+  const std::optional<std::size_t> image = mask_image_[field];
+  if (!image) {
+    run_program(field, tensor, key, scratch, row);
+    return {};
+  }
+  enter_step(programs_[field].copy_step);
+  const decode::Tensor& picture = in.tensors[*image];
+  const auto moves = [&](Mover& mover) { programs_[*image].move(key, image_size(picture), mover); };
+  return move_mask(outputs_[field], tensor, picture, moves, scratch.mask, row.data());
+}
+
+Status FieldPrograms::write_row(std::size_t field, const decode::Sample& in, const UseKey& key,
                                 Scratch& scratch, std::span<std::byte> row) const {
+  const decode::Tensor& tensor = in.tensors[field];
   ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
   ECHOLINE_TRY(check_shape(field, shape, row.size()));
-  if (programs_[field].changes_pixels()) {
-    run_program(field, tensor, key, scratch, row);
-  } else {
-    enter_step(programs_[field].copy_step);
-    std::memcpy(row.data(), tensor.content().data(), row.size());
-  }
+  if (changes(field)) return make_field(field, in, key, scratch, row);
+  enter_step(programs_[field].copy_step);
+  std::memcpy(row.data(), tensor.content().data(), row.size());
   return {};
 }
 
@@ -188,10 +213,10 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
       const decode::Tensor& tensor = tensor_of(i, in, scratch);
-      ECHOLINE_TRY(check_ragged(i, tensor, rows[i].size()));
+      ECHOLINE_TRY(check_ragged(outputs_[i], tensor, rows[i].size()));
       lengths[i] = tensor.content().size();
     } else {
-      ECHOLINE_TRY(write_row(i, in.tensors[i], key, scratch, rows[i]));
+      ECHOLINE_TRY(write_row(i, in, key, scratch, rows[i]));
     }
   }
   if (place) place();

@@ -1,15 +1,18 @@
 // Image programs side by side: one for each field of a sample. Boxes of an image whose program
-// moves pixels follow them; those of which nothing is left are removed, with their labels. Other
-// fields without operations are copied, or passed on.
+// moves pixels follow them, with their key points; those of which nothing is left are removed, with
+// their labels. Masks of the image follow, too. Other fields without operations are copied, or
+// passed on.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "augment/box_group.h"
 #include "augment/field_program.h"
+#include "augment/mask_mover.h"
 #include "augment/op.h"
 #include "augment/resize.h"
 #include "base/status.h"
@@ -29,6 +32,7 @@ class FieldPrograms {
     // Boxes and their labels after the moves of their image, by field; other fields' are not used.
     std::vector<decode::Tensor> moved;
     ChangedBoxes boxes;
+    MaskScratch mask;
   };
 
   explicit FieldPrograms(std::vector<FieldProgram> programs);
@@ -64,6 +68,8 @@ class FieldPrograms {
     std::vector<BoxGroup> groups;
   };
 
+  // Lets the masks of the image field `image` follow it.
+  void add_masks_of(std::size_t image);
   // Fills scratch.moved for all followers.
   Status move_boxes(const decode::Sample& in, const UseKey& key, Scratch& scratch) const;
   // The tensor of a field that is not an image: as it is in the sample, or moved.
@@ -71,18 +77,25 @@ class FieldPrograms {
                                   const Scratch& scratch) const {
     return follows_[field] ? scratch.moved[field] : in.tensors[field];
   }
+  // Whether the field's own program, or that of its image, changes it.
+  bool changes(std::size_t field) const {
+    return programs_[field].changes_pixels() || mask_image_[field].has_value();
+  }
   Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
   Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;
-  Status check_ragged(std::size_t field, const decode::Tensor& tensor, std::size_t row_bytes) const;
   // Writes the result of a field that changes, whose shape is valid.
+  Status make_field(std::size_t field, const decode::Sample& in, const UseKey& key,
+                    Scratch& scratch, std::span<std::byte> row) const;
   void run_program(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
                    Scratch& scratch, std::span<std::byte> row) const;
-  Status write_row(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
-                   Scratch& scratch, std::span<std::byte> row) const;
+  Status write_row(std::size_t field, const decode::Sample& in, const UseKey& key, Scratch& scratch,
+                   std::span<std::byte> row) const;
 
   std::vector<FieldProgram> programs_;
   std::vector<Followers> followers_;
-  std::vector<bool> follows_;  // by field
+  std::vector<bool> follows_;  // by field: boxes and what has one element for each
+  // By field: the image that a mask follows.
+  std::vector<std::optional<std::size_t>> mask_image_;
   std::vector<decode::FieldType> outputs_;
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "augment/box_mover.h"
+#include "augment/mover.h"
 #include "augment/resize.h"
 #include "augment/view.h"
 #include "base/buffer.h"
@@ -110,12 +110,11 @@ class Op {
   virtual bool fuse_flip(std::uint8_t /*step*/, double /*probability*/) { return false; }
   // Takes over a crop that follows; leaves it if it can't. Only while compiling.
   virtual void fuse_crop(std::unique_ptr<Crop>& /*crop*/) {}
-  // Whether it moves pixels, so that boxes of the picture must follow.
+  // Whether it moves pixels, so that boxes, key points and masks of the picture must follow.
   virtual bool moves_points() const { return false; }
-  // Moves boxes as `apply` moves the pixels of a picture of size `in`, for which size_after gave no
+  // Moves them as `apply` moves the pixels of a picture of size `in`, for which size_after gave no
   // error.
-  virtual void move_boxes(const UseKey& /*key*/, const ImageSize& /*in*/,
-                          BoxMover& /*boxes*/) const {}
+  virtual void move(const UseKey& /*key*/, const ImageSize& /*in*/, Mover& /*mover*/) const {}
   // `in_row`: write new pixels to the row, because no later step moves them. The caller has called
   // size_after for this size without an error.
   virtual void apply(const Work& work, Picture& picture, bool in_row) const = 0;

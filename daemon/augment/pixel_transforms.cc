@@ -17,8 +17,8 @@ class FlipOp final : public Op {
 
   bool keeps_place() const override { return true; }
   bool moves_points() const override { return true; }
-  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override {
-    if (flip_drawn(key, step_, probability_)) boxes.mirror(in.width);
+  void move(const UseKey& key, const ImageSize& in, Mover& mover) const override {
+    if (flip_drawn(key, step_, probability_)) mover.mirror(in.width);
   }
   void apply(const Work& work, Picture& picture, bool) const override {
     if (!flip_drawn(work.key, step_, probability_)) return;

@@ -105,10 +105,24 @@ Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType d
   return type;
 }
 
-// Rows that replace such rows belong to the same field: labels still go with their boxes.
-std::string owner_of(const std::string& name, const std::vector<decode::FieldType>& inputs) {
+// Rows that replace such rows belong to the same field: labels still go with their boxes, key
+// points and masks are still such.
+void take_role(const std::string& name, const std::vector<decode::FieldType>& inputs,
+               decode::FieldType& type) {
   const auto before = std::ranges::find(inputs, name, &decode::FieldType::name);
-  return before == inputs.end() ? std::string() : before->of;
+  if (before == inputs.end()) return;
+  if (type.ragged) type.of = before->of;
+  const auto inner = [](const decode::FieldType& one) { return one.shape.span().subspan(1); };
+  if (before->points && type.ragged && type.dtype == before->dtype &&
+      std::ranges::equal(inner(type), inner(*before))) {
+    type.points = true;
+    type.pairs = before->pairs;
+  }
+  if (before->mask && type.fixed && type.dtype == before->dtype && type.shape.rank == 2) {
+    type.mask = true;
+    type.ignore = before->ignore;
+    type.of = before->of;
+  }
 }
 
 // The type of a field that the function returns; without a type in the settings, that of the field
@@ -128,7 +142,7 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   if (entry.as() == "rgb" || entry.as() == "gray") return picture_type(entry, shape);
   if (entry.has_max_length()) {
     ECHOLINE_ASSIGN(decode::FieldType rows, ragged_type(entry, dtype, shape, bytes_max));
-    rows.of = owner_of(name, inputs);
+    take_role(name, inputs, rows);
     return rows;
   }
   decode::FieldType type;
@@ -137,6 +151,7 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   type.shape = shape;
   type.image =
       dtype == shm::kUint8 && shape.rank == 3 && (shape.sizes[2] == 1 || shape.sizes[2] == 3);
+  take_role(name, inputs, type);
   return type;
 }
 

@@ -24,10 +24,10 @@ class RecipeOp final : public Op {
       : draw_(std::move(draw)), resampling_(resampling) {}
 
   bool moves_points() const override { return true; }
-  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override {
+  void move(const UseKey& key, const ImageSize& in, Mover& mover) const override {
     const Changes changes = draw_(key, in);
     for (const recipes::Change& change : changes.span()) {
-      if (const auto motion = motion_of(change, in)) boxes.move(inverse(*motion), in);
+      if (const auto motion = motion_of(change, in)) mover.move(*motion, in);
     }
   }
   void apply(const Work& work, Picture& picture, bool in_row) const override {

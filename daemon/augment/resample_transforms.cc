@@ -68,14 +68,14 @@ class Resample : public Op {
   }
 
   bool moves_points() const override { return true; }
-  void move_boxes(const UseKey& key, const ImageSize& in, BoxMover& boxes) const override {
+  void move(const UseKey& key, const ImageSize& in, Mover& mover) const override {
     const Geometry geometry = geometry_of(key, in);
     const ImageSize from{geometry.from.height, geometry.from.width};
     const ImageSize window{geometry.window.height, geometry.window.width};
-    if (from != in) boxes.cut(geometry.from.top, geometry.from.left, from);
-    boxes.scale(from, geometry.to);
-    if (window != geometry.to) boxes.cut(geometry.window.top, geometry.window.left, window);
-    if (flip_ && flip_drawn(key, flip_->step, flip_->probability)) boxes.mirror(window.width);
+    if (from != in) mover.cut(geometry.from.top, geometry.from.left, from);
+    mover.scale(from, geometry.to);
+    if (window != geometry.to) mover.cut(geometry.window.top, geometry.window.left, window);
+    if (flip_ && flip_drawn(key, flip_->step, flip_->probability)) mover.mirror(window.width);
   }
 
   std::optional<Box> part(const UseKey& key, const ImageSize& in) const override {

@@ -91,14 +91,26 @@ int image_channels(const v1::DecodeField& field) {
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// The settings that only boxes, labels and flags have.
+// The settings that only boxes and what belongs to them, and masks have.
 Status check_annotations(const v1::DecodeField& field, const SourceLocations& locations) {
   const std::string& as = field.as();
   const bool annotations =
       as.starts_with("voc_") || as.starts_with("coco_") || as.starts_with("yolo_");
-  const bool labels = annotations && as.ends_with("_labels");
+  const bool masks = as == "mask" || as == "mask16" || as.starts_with("coco_mask");
+  const bool labels = annotations && (as.ends_with("_labels") || masks);
   if (field.classes_size() > 0 && !labels) {
-    return locations.error(field, "classes", "is for labels, as: voc_labels and such");
+    return locations.error(field, "classes",
+                           "is for labels, as: voc_labels and such, and for coco_mask");
+  }
+  if (!masks && field.has_ignore()) {
+    return locations.error(field, "ignore", "is for masks, not for " + as);
+  }
+  if (field.points() != 0 && as != "coco_keypoints") {
+    return locations.error(field, "points",
+                           "is for coco_keypoints; the shape of other fields has it");
+  }
+  if (field.pairs_size() > 0 && as != "coco_keypoints" && as != "keypoints") {
+    return locations.error(field, "pairs", "is for key points, not for " + as);
   }
   if (as == "voc_labels" && field.classes_size() == 0) {
     return locations.error(field, "classes",
@@ -109,8 +121,10 @@ Status check_annotations(const v1::DecodeField& field, const SourceLocations& lo
     return locations.error(field, "max_objects",
                            "is for fields made of annotations, not for " + as);
   }
-  if (!field.of().empty() && !annotations && !field.ragged()) {
-    return locations.error(field, "of", "is for boxes, labels, and arrays with 'ragged: true'");
+  const bool belongs = annotations || masks || as == "keypoints" || field.ragged();
+  if (!field.of().empty() && !belongs) {
+    return locations.error(field, "of",
+                           "is for boxes, labels, masks, and arrays with 'ragged: true'");
   }
   return Status();
 }

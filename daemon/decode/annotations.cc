@@ -13,11 +13,9 @@ Status too_many_objects(std::size_t objects_max) {
 }
 
 Status check_box(const std::array<double, 4>& box, std::size_t object) {
-  // Beyond this a float32 has no pixels any more.
-  constexpr double kCornerMax = 1e7;
   for (const double corner : box) {
     // Written so that NaN is refused, too.
-    if (!(std::fabs(corner) <= kCornerMax)) {
+    if (!(std::fabs(corner) <= kPlaceMax)) {
       return {Code::kInvalidArgument,
               fmt::format("object {} has a box with the corner {}", object, corner)};
     }

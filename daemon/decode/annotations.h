@@ -13,6 +13,33 @@
 
 namespace echoline::decode {
 
+// The largest coordinate in pixels: beyond it a float32 has no pixels any more.
+inline constexpr double kPlaceMax = 10'000'000;
+
+// Elements [begin, end) of a list.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  std::size_t size() const { return end - begin; }
+};
+
+// The pixels of an object as COCO's `segmentation` gives them, not checked yet.
+struct Outline {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kPolygons,  // `range` of Annotations::polygons
+    kRuns,      // `range` of Annotations::numbers
+    kText,      // runs as text: `range` of Annotations::names
+    kOther      // no segmentation
+  };
+
+  Kind kind = Kind::kNone;
+  Range range;
+  // Of runs: height and width.
+  std::array<double, 2> size{};
+};
+
 // In the order of the file. Reused from record to record.
 struct Annotations {
   struct Object {
@@ -21,17 +48,29 @@ struct Annotations {
     std::size_t name_begin = 0;  // of its class, in `names`
     std::size_t name_end = 0;
     bool flag = false;  // difficult, or a crowd
+    // Of COCO:
+    Outline outline;
+    Range points;  // x, y and visibility of each key point, in `numbers`
   };
 
   std::vector<Object> objects;
-  std::string names;  // of all objects, one after the other
+  std::string names;            // of all objects, one after the other, and runs as text
+  std::vector<double> numbers;  // of outlines and key points
+  std::vector<Range> polygons;  // x and y of each corner, in `numbers`
 
   void clear() {
     objects.clear();
     names.clear();
+    numbers.clear();
+    polygons.clear();
   }
   std::string_view name(const Object& object) const {
     return std::string_view(names).substr(object.name_begin, object.name_end - object.name_begin);
+  }
+  Range add_text(std::string_view text) {
+    const std::size_t begin = names.size();
+    names += text;
+    return {begin, names.size()};
   }
   void set_name(Object& object, std::string_view name) {
     object.name_begin = names.size();
@@ -51,7 +90,8 @@ using ReadAnnotations = Status (*)(std::span<const std::byte> file, std::size_t 
 // count from 1. The flag is <difficult>.
 Status read_voc(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
 // COCO: JSON, the list of one picture's annotations, or an object with this list as "annotations".
-// The name is category_id, or category_name where there is none; the flag is iscrowd.
+// The name is category_id, or category_name where there is none; the flag is iscrowd. What is wrong
+// with a segmentation or with key points is no error here: only who needs them checks them.
 Status read_coco(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
 // YOLO: text, a line `class centre_x centre_y width height` for each object, as shares of the
 // picture's sides.

@@ -1,11 +1,12 @@
 // COCO annotations of one picture, with the event interface of the JSON library: what is not
-// needed, such as polygons, is never kept.
+// needed is never kept.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "decode/annotations.h"
+#include "decode/coco_shapes.h"
 #include "decode/field.h"
 
 namespace echoline::decode {
@@ -19,7 +20,8 @@ constexpr std::size_t kNameBytesMax = 256;
 
 class CocoReader final : public nlohmann::json_sax<Json> {
  public:
-  CocoReader(std::size_t objects_max, Annotations& out) : objects_max_(objects_max), out_(out) {}
+  CocoReader(std::size_t objects_max, Annotations& out)
+      : objects_max_(objects_max), out_(out), shapes_(out) {}
 
   // Of the file that was read.
   Status status() const {
@@ -29,8 +31,11 @@ class CocoReader final : public nlohmann::json_sax<Json> {
         "the JSON is no list of annotations, and no object with such a list as \"annotations\""};
   }
 
-  bool null() override { return may_be_here(); }
-  bool boolean(bool value) override { return number(value ? 1 : 0); }
+  bool null() override { return may_be_here() && other({}); }
+  bool boolean(bool value) override {
+    if (shapes_.reading()) return other({});
+    return number(value ? 1 : 0);
+  }
   bool number_integer(number_integer_t value) override {
     return set_category(value) && number(static_cast<double>(value));
   }
@@ -42,6 +47,7 @@ class CocoReader final : public nlohmann::json_sax<Json> {
 
   bool string(string_t& value) override {
     if (!may_be_here()) return false;
+    if (shapes_.reading()) return other(value);
     if (!in_annotation() || key_ != "category_name" || has_id_) return true;
     if (value.size() > kNameBytesMax) return fail("has a category_name that is too long");
     out_.set_name(out_.objects.back(), value);
@@ -50,6 +56,7 @@ class CocoReader final : public nlohmann::json_sax<Json> {
   }
 
   bool key(string_t& value) override {
+    if (shapes_.reading()) shapes_.key(level(), value);
     if (value.size() > kNameBytesMax) value.resize(kNameBytesMax);
     if (depth_ == 1) root_key_ = value;
     if (in_annotation()) key_ = value;
@@ -58,11 +65,12 @@ class CocoReader final : public nlohmann::json_sax<Json> {
 
   bool start_object(std::size_t) override {
     if (!deeper()) return false;
+    read_shape(false);
     return !in_annotation() || begin_annotation();
   }
   bool end_object() override {
     const bool complete = !in_annotation() || end_annotation();
-    --depth_;
+    leave();
     return complete;
   }
 
@@ -73,6 +81,7 @@ class CocoReader final : public nlohmann::json_sax<Json> {
       list_depth_ = depth_;
     }
     if (in_list() && depth_ == list_depth_ + 1) return no_object();
+    read_shape(true);
     if (in_box_) return no_box();
     in_box_ = in_list() && depth_ == list_depth_ + 2 && key_ == "bbox";
     if (in_box_) corners_ = 0;
@@ -82,7 +91,7 @@ class CocoReader final : public nlohmann::json_sax<Json> {
     if (std::exchange(in_box_, false) && corners_ != 4) return no_box();
     // Later objects of the root are not in the list.
     if (depth_ == list_depth_) list_ended_ = true;
-    --depth_;
+    leave();
     return true;
   }
 
@@ -95,6 +104,24 @@ class CocoReader final : public nlohmann::json_sax<Json> {
   bool in_list() const { return list_depth_ > 0 && !list_ended_; }
   // Elements of the list are objects: start_array and may_be_here refuse others.
   bool in_annotation() const { return in_list() && depth_ == list_depth_ + 1; }
+
+  // Of a value in the annotation: 1 for the elements of a list that is the value of a key.
+  std::size_t level() const { return depth_ - list_depth_ - 1; }
+
+  // A list or object begins, perhaps one that has a shape or is in one.
+  void read_shape(bool list) {
+    if (!in_list() || depth_ < list_depth_ + 2) return;
+    if (level() == 1) return shapes_.begin(key_, list);
+    if (shapes_.reading()) shapes_.deeper(level(), list);
+  }
+  void leave() {
+    if (shapes_.reading() && level() == 1) shapes_.end();
+    --depth_;
+  }
+  bool other(std::string_view text) {
+    if (shapes_.reading()) shapes_.other(level(), text);
+    return true;
+  }
 
   // For a value that is no object or list.
   bool may_be_here() { return !in_list() || depth_ != list_depth_ || no_object(); }
@@ -150,6 +177,10 @@ class CocoReader final : public nlohmann::json_sax<Json> {
 
   bool number(double value) {
     if (!may_be_here()) return false;
+    if (shapes_.reading()) {
+      shapes_.number(level(), value);
+      return true;
+    }
     if (in_annotation() && key_ == "iscrowd") out_.objects.back().flag = value != 0;
     if (!in_box_) return true;
     if (corners_ == 4) return no_box();
@@ -159,6 +190,7 @@ class CocoReader final : public nlohmann::json_sax<Json> {
 
   const std::size_t objects_max_;
   Annotations& out_;
+  CocoShapes shapes_;
   Status status_;
   std::size_t depth_ = 0;
   std::size_t list_depth_ = 0;  // of the list of annotations; 0: not found yet

@@ -25,8 +25,8 @@ bool has_audio_setting(const v1::DecodeField& entry) {
 FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.key().empty()) return refused("key is missing: the extension of the record's file");
   const FieldKind* kind = find_field_kind(entry.as());
-  if (entry.exif() && (kind == nullptr || !kind->image)) {
-    return refused("exif is for images, as: rgb or gray");
+  if (entry.exif() && (kind == nullptr || !(kind->image || kind->mask))) {
+    return refused("exif is for images and masks, as: rgb, gray, mask or mask16");
   }
   if (entry.fast() && (kind == nullptr || !kind->image)) {
     return refused("fast is for images, as: rgb or gray");
@@ -57,14 +57,23 @@ Status Decoder::decode_with(const record::Fields& record, Scratch& scratch, Samp
                             const Read& read) const {
   out.tensors.resize(entries_.size());
   scratch.annotations.forget();
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
+  const auto decode_field = [&](std::size_t i, const auto& read_field) -> Status {
     const record::FieldBytes* file = record.find(entries_[i].key);
     if (file == nullptr) return missing(record, entries_[i]);
     enter_step(entries_[i].step);
     out.tensors[i].borrowed.reset();  // of the last record
     scratch.shared.jpegs.file = scratch.record * entries_.size() + i;
-    Status status = read(i, *file, out.tensors[i]);
-    if (!status.ok()) return std::move(status).with_context(entries_[i].context);
+    return read_field(i, *file, out.tensors[i]).with_context(entries_[i].context);
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].field->needs_picture()) ECHOLINE_TRY(decode_field(i, read));
+  }
+  const auto read_on = [&](std::size_t i, const record::FieldBytes& file, Tensor& tensor) {
+    const ImageSize size = relations_.picture_of(i, out);
+    return entries_[i].field->read_on(size, file.bytes, scratch, tensor);
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].field->needs_picture()) ECHOLINE_TRY(decode_field(i, read_on));
   }
   return relations_.apply(types_, out);
 }
@@ -108,7 +117,7 @@ Result<std::unique_ptr<Decoder>> Decoder::compile(const v1::Decode& step) {
     FieldResult field = make_field(*entry);
     if (!field.ok()) return field.status().with_context(fmt::format("decode: field {}", name));
     const FieldKind& kind = *find_field_kind(entry->as());  // make_field found it, too
-    has_media |= kind.image || kind.audio;
+    has_media |= kind.image || kind.audio || kind.mask;
     types.push_back(field.value()->type());
     types.back().name = name;
     related.push_back({std::string(name), entry->key(), entry->of(), field.value().get()});

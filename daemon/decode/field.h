@@ -42,6 +42,12 @@ class Field {
   }
   // What reads the file, if this field is made of annotations; else null.
   virtual ReadAnnotations annotations() const { return nullptr; }
+  // Whether `read_on` is called instead of `read`, with the size of the picture that it belongs to.
+  virtual bool needs_picture() const { return false; }
+  virtual Status read_on(const ImageSize& /*picture*/, std::span<const std::byte> bytes,
+                         Scratch& scratch, Tensor& out) const {
+    return read(bytes, scratch, out);
+  }
   // Of boxes: converts what `read` made to pixels of the picture that they belong to.
   virtual void place_in(const ImageSize& /*picture*/, Tensor& /*boxes*/) const {}
 };
@@ -51,6 +57,10 @@ using FieldResult = Result<std::unique_ptr<Field>>;
 // The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
 FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
+FieldResult make_mask_field(const v1::DecodeField& entry);   // mask, mask16
+FieldResult make_coco_mask_field(const v1::DecodeField& entry);
+FieldResult make_coco_points_field(const v1::DecodeField& entry);
+FieldResult make_points_field(const v1::DecodeField& entry);  // keypoints
 FieldResult make_audio_field(const v1::DecodeField& entry);
 // A number in decimal text; with `shape`, an array of elements T. Instantiated for the integer
 // types, float and double.
@@ -65,6 +75,13 @@ template <ReadAnnotations reader>
 FieldResult make_label_field(const v1::DecodeField& entry);
 template <ReadAnnotations reader>
 FieldResult make_flag_field(const v1::DecodeField& entry);
+
+// The type of a mask: its ids' type, `ignore` and `shape`.
+Result<FieldType> mask_type(const v1::DecodeField& entry);
+// The type of a field with one element for each object of a file of annotations.
+Result<FieldType> objects_type(const v1::DecodeField& entry, shm::DType dtype);
+// Sets `pairs` of key points, whose shape is set.
+Status set_pairs(const v1::DecodeField& entry, FieldType& type);
 
 // The entry's shape, checked: no size is 0, at most kRankMax sizes, at most 2 GiB in total.
 Result<Shape> shape_of(const v1::DecodeField& entry, shm::DType dtype);

@@ -25,7 +25,13 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"coco_labels", make_label_field<read_coco>},
                                 {"coco_iscrowd", make_flag_field<read_coco>},
                                 {"yolo_boxes", make_box_field<read_yolo>},
-                                {"yolo_labels", make_label_field<read_yolo>}};
+                                {"yolo_labels", make_label_field<read_yolo>},
+                                {"coco_keypoints", make_coco_points_field},
+                                {"keypoints", make_points_field},
+                                {"mask", make_mask_field, false, false, true},
+                                {"mask16", make_mask_field, false, false, true},
+                                {"coco_mask", make_coco_mask_field},
+                                {"coco_mask16", make_coco_mask_field}};
 
 }  // namespace
 

@@ -12,8 +12,9 @@ struct FieldKind {
   std::string_view name;  // the value of `as`
   // Compiles an entry with this `as`. kInvalidArgument says which setting is wrong.
   FieldResult (*make)(const v1::DecodeField& entry);
-  bool image = false;  // the only kinds that `exif` and `fast` are allowed for
+  bool image = false;  // the only kinds that `fast` is allowed for, and `exif`
   bool audio = false;  // the only kind that `rate` and so on are allowed for
+  bool mask = false;   // a picture of class ids: `exif` is allowed
 };
 
 // Null if no kind has this name.

@@ -51,26 +51,47 @@ Reduction ImageDecoder::reduce(std::uint32_t by) {
   return upright_reduction(by, size, header_.orientation);
 }
 
-Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out) {
-  ECHOLINE_CHECK(reader_ != nullptr);
-  ImageReader& reader = *std::exchange(reader_, nullptr);
-  ECHOLINE_TRY(read_upright(reader, region, colors, out));
-  if (count_ != nullptr && shared_.counts != nullptr) {
-    (shared_.counts->*count_).fetch_add(1, std::memory_order_relaxed);
-  }
+void ImageDecoder::count() const {
+  if (count_ == nullptr || shared_.counts == nullptr) return;
+  (shared_.counts->*count_).fetch_add(1, std::memory_order_relaxed);
+}
+
+template <typename Read>
+Status ImageDecoder::turned(const Region& region, std::size_t pixel_bytes, std::uint8_t* out,
+                            const Read& read) {
+  // The common case writes directly to `out`; turning needs a buffer.
+  if (header_.orientation == 1) return read(region, out);
+  const Region stored = stored_region(region, stored_size_, header_.orientation);
+  const ImageSize size{stored.height, stored.width};
+  stored_.resize(size.pixels() * pixel_bytes);
+  auto* pixels = reinterpret_cast<std::uint8_t*>(stored_.data());
+  ECHOLINE_TRY(read(stored, pixels));
+  turn_upright(pixels, size, pixel_bytes, header_.orientation, out);
   return {};
 }
 
-Status ImageDecoder::read_upright(ImageReader& reader, const Region& region, Colors colors,
-                                  std::uint8_t* out) {
-  // The common case writes directly to `out`; turning needs a buffer.
-  if (header_.orientation == 1) return reader.read(region, colors, out);
-  const Region stored = stored_region(region, stored_size_, header_.orientation);
-  const ImageSize size{stored.height, stored.width};
-  stored_.resize(size.pixels() * channel_count(colors));
-  auto* pixels = reinterpret_cast<std::uint8_t*>(stored_.data());
-  ECHOLINE_TRY(reader.read(stored, colors, pixels));
-  turn_upright(pixels, size, channel_count(colors), header_.orientation, out);
+Status ImageDecoder::read(const Region& region, Colors colors, std::uint8_t* out) {
+  ECHOLINE_CHECK(reader_ != nullptr);
+  ImageReader& reader = *std::exchange(reader_, nullptr);
+  ECHOLINE_TRY(
+      turned(region, channel_count(colors), out, [&](const Region& stored, std::uint8_t* pixels) {
+        return reader.read(stored, colors, pixels);
+      }));
+  count();
+  return {};
+}
+
+Status ImageDecoder::read_ids(std::size_t id_bytes, std::uint8_t* out) {
+  ECHOLINE_CHECK(reader_ != nullptr);
+  ImageReader& reader = *std::exchange(reader_, nullptr);
+  const ImageSize& stored = header_.size;
+  const bool swaps = swaps_sides(header_.orientation);
+  const Region all{0, 0, swaps ? stored.width : stored.height,
+                   swaps ? stored.height : stored.width};
+  ECHOLINE_TRY(turned(all, id_bytes, out, [&](const Region&, std::uint8_t* pixels) {
+    return reader.read_ids(id_bytes, pixels);
+  }));
+  count();
   return {};
 }
 

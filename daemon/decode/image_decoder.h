@@ -24,10 +24,14 @@ class ImageDecoder {
   Reduction reduce(std::uint32_t by);
   // Writes the region as dense uint8 [region.height, region.width, channels].
   Status read(const Region& region, Colors colors, std::uint8_t* out);
+  // Instead of `read`: writes the whole picture as class ids of 1 or 2 bytes each.
+  Status read_ids(std::size_t id_bytes, std::uint8_t* out);
 
  private:
-  Status read_upright(ImageReader& reader, const Region& region, Colors colors, std::uint8_t* out);
-
+  // Lets `read`(region, pixels) write the stored pixels of a region, and turns them upright.
+  template <typename Read>
+  Status turned(const Region& region, std::size_t pixel_bytes, std::uint8_t* out, const Read& read);
+  void count() const;
   const ImageLimits limits_;
   const ImageShared unshared_;
   const ImageShared& shared_;

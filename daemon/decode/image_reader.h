@@ -78,6 +78,10 @@ class ImageReader {
   // [width, channels]. A pixel is the same in every region that contains it. The error is the
   // same for every region: damage outside it counts, too.
   virtual Status read(const Region& region, Colors colors, std::uint8_t* out) = 0;
+  // Instead of `read`: writes the whole picture as class ids of 1 or 2 bytes each.
+  virtual Status read_ids(std::size_t /*id_bytes*/, std::uint8_t* /*out*/) {
+    return {Code::kInvalidArgument, "is no PNG file; class ids are read from PNG files only"};
+  }
 };
 
 // An error for empty images and images above the limit; the message begins with `format`.

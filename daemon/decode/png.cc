@@ -28,6 +28,7 @@ class PngReader final : public ImageReader {
   Result<ImageHeader> open(std::span<const std::byte> file, const ImageLimits& limits,
                            bool exif) override;
   Status read(const Region& region, Colors colors, std::uint8_t* out) override;
+  Status read_ids(std::size_t id_bytes, std::uint8_t* out) override;
 
  private:
   static void on_error(png_structp png, png_const_charp message);
@@ -38,6 +39,7 @@ class PngReader final : public ImageReader {
   // file.
   template <typename Action>
   Status guarded(const Action& action);
+  Status check_ids(std::size_t id_bytes) const;
   Status check_length(const ImageSize& size, std::size_t file_bytes) const;
   void read_start(Colors colors);
   void read_rows(const Region& region, Colors colors, std::uint8_t* out);
@@ -137,6 +139,47 @@ void PngReader::read_start(Colors colors) {
   if (!color && colors == Colors::kRgb) png_set_gray_to_rgb(png_);
   png_set_interlace_handling(png_);
   png_read_update_info(png_, info_);
+}
+
+Status PngReader::check_ids(std::size_t id_bytes) const {
+  const int type = png_get_color_type(png_, info_);
+  if (type != PNG_COLOR_TYPE_GRAY && type != PNG_COLOR_TYPE_PALETTE) {
+    return {Code::kInvalidArgument,
+            "PNG: has colours or an alpha channel; a mask has a palette or gray values"};
+  }
+  if (png_get_bit_depth(png_, info_) <= 8 || id_bytes == 2) return {};
+  return {Code::kInvalidArgument, "PNG: has ids of 16 bits; read it with `as: mask16`"};
+}
+
+Status PngReader::read_ids(std::size_t id_bytes, std::uint8_t* out) {
+  const Status checked = check_ids(id_bytes);
+  if (!checked.ok()) {
+    close();
+    return checked;
+  }
+  const std::size_t width = png_get_image_width(png_, info_);
+  const std::size_t height = png_get_image_height(png_, info_);
+  const std::size_t stored_bytes = png_get_bit_depth(png_, info_) == 16 ? 2 : 1;
+  const bool widens = stored_bytes < id_bytes;
+  if (widens) pixels_.resize(width * height);
+  auto* const pixels = widens ? reinterpret_cast<std::uint8_t*>(pixels_.data()) : out;
+  const Status status = guarded([&] {
+    png_set_packing(png_);  // one byte for each value of 1, 2 or 4 bits, not scaled
+    png_set_swap(png_);     // to little-endian
+    const int passes = png_set_interlace_handling(png_);
+    for (int pass = 0; pass < passes; ++pass) {
+      for (std::size_t y = 0; y < height; ++y) {
+        png_read_row(png_, pixels + y * width * stored_bytes, nullptr);
+      }
+    }
+  });
+  close();
+  if (!status.ok() || !widens) return status;
+  for (std::size_t i = 0; i < width * height; ++i) {
+    const std::uint16_t id = pixels[i];
+    std::memcpy(out + i * sizeof id, &id, sizeof id);
+  }
+  return {};
 }
 
 void PngReader::read_rows(const Region& region, Colors colors, std::uint8_t* out) {

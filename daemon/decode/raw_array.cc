@@ -9,6 +9,7 @@
 
 #include "decode/field.h"
 #include "decode/npy.h"
+#include "echoline/v1/config.pb.h"
 
 namespace echoline::decode {
 namespace {
@@ -82,6 +83,20 @@ class ArrayField final : public Field {
 };
 
 }  // namespace
+
+FieldResult make_points_field(const v1::DecodeField& entry) {
+  FieldType type;
+  type.dtype = shm::kFloat32;
+  type.ragged = true;
+  type.points = true;
+  ECHOLINE_ASSIGN(type.shape, shape_of(entry, type.dtype));
+  if (type.shape.rank != 3 || type.shape.sizes[2] != 3) {
+    return Status(Code::kInvalidArgument,
+                  "shape of keypoints is [largest number of objects, points, 3]");
+  }
+  ECHOLINE_TRY(set_pairs(entry, type));
+  return std::unique_ptr<Field>(new ArrayField(std::move(type)));
+}
 
 FieldResult make_array_field(shm::DType dtype, const Shape& shape, bool ragged) {
   FieldType type;

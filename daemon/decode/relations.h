@@ -1,4 +1,4 @@
-// Which field belongs to which: boxes to an image, labels to boxes.
+// Which field belongs to which: boxes and masks to an image, labels and key points to boxes.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,10 @@ struct RelatedField {
   const Field* field = nullptr;
 };
 
+// kInvalidArgument if a mask's size is not that of its picture. A step in Python may change one of
+// them, so steps that move both ask again.
+Status check_mask_size(const FieldType& type, const Tensor& mask, const Tensor& picture);
+
 class Relations {
  public:
   Relations() = default;
@@ -28,8 +32,11 @@ class Relations {
   static Result<Relations> find(const std::vector<RelatedField>& fields,
                                 std::vector<FieldType>& types);
 
+  // The size of the picture that a mask belongs to, which is decoded already.
+  ImageSize picture_of(std::size_t mask, const Sample& sample) const;
   // Converts boxes of a decoded sample to pixels. kInvalidArgument, with the field's name: a box
-  // outside of its picture or with reversed corners, or another number of labels than of boxes.
+  // outside of its picture or with reversed corners, a mask of another size than its picture, or
+  // another number of labels than of boxes.
   Status apply(const std::vector<FieldType>& types, Sample& sample) const;
 
  private:
@@ -40,6 +47,7 @@ class Relations {
   };
 
   std::vector<Pair> boxes_;   // of images
+  std::vector<Pair> masks_;   // of images
   std::vector<Pair> others_;  // of boxes
 };
 

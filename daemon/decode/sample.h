@@ -40,9 +40,14 @@ struct FieldType {
   bool image = false;      // uint8 [height, width, channels]
   std::uint32_t rate = 0;  // of audio, float32 [samples]: samples per second; 0: no audio
   Shape shape;
-  // Of a ragged field, if it belongs to another one, whose name this is: boxes [n, 4] to an image,
-  // with which they move; any other one to boxes, with one element for each.
+  // The name of the field that this one belongs to, if any: boxes [n, 4] and masks to an image,
+  // with which they move; any other ragged field to boxes, with one element for each.
   std::string of{};
+  bool mask = false;           // class ids, uint8 or uint16 [height, width]
+  std::uint16_t ignore = 255;  // of a mask: the id of pixels that a step adds
+  bool points = false;         // key points, ragged float32 [n, points, 3]
+  // Of key points: those that exchange places in a mirrored picture, two by two.
+  std::vector<std::uint32_t> pairs{};
 
   // Bytes of one element of the first dimension, which is what a ragged field has any number of.
   std::uint64_t inner_bytes() const {

@@ -7,6 +7,7 @@
 #include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
+#include "decode/outline_pixels.h"
 
 namespace echoline::decode {
 
@@ -23,6 +24,7 @@ struct Scratch {
   ImageDecoder images;
   audio::AudioReader audio;
   AnnotationMemo annotations;  // of the record
+  OutlineScratch outlines;
 };
 
 }  // namespace echoline::decode

@@ -151,10 +151,13 @@ Affine inverse(const Affine& way) {
 
 void transform(const Pixels& in, const Affine& affine, const Resampling& resampling,
                std::uint8_t* out) {
-  if (in.channels == 3) {
-    transform_channels<3>(in, affine, resampling, out);
-  } else {
-    transform_channels<1>(in, affine, resampling, out);
+  switch (in.channels) {
+    case 3:
+      return transform_channels<3>(in, affine, resampling, out);
+    case 2:
+      return transform_channels<2>(in, affine, resampling, out);
+    default:
+      return transform_channels<1>(in, affine, resampling, out);
   }
 }
 

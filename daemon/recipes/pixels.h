@@ -10,7 +10,7 @@ namespace echoline::recipes {
 
 using decode::ImageSize;
 
-// 1 or 3 channels. Does not own the pixels.
+// 1 or 3 channels; 2 for the bytes of a mask with ids of 16 bits. Does not own the pixels.
 struct Pixels {
   const std::uint8_t* data = nullptr;
   std::size_t stride = 0;  // bytes from row to row

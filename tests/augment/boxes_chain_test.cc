@@ -130,6 +130,25 @@ TEST(Boxes, StepsThatDoNotFitAreRefused) {
   EXPECT_TRUE(compiled({kFlip, "pad { field: 'boxes' length: 9 }"}).ok());
 }
 
+TEST(Masks, AMaskOfAnotherSizeThanItsPictureIsABadRecord) {
+  std::vector<FieldType> with_mask = types();
+  with_mask.push_back({.name = "mask", .shape = {{0, 0}, 2}, .of = "image", .mask = true});
+  Sample sample = sample_of({0, 0, 20, 10}, {1});
+  sample.tensors.push_back(tensor(shm::kUint8, {{10, 19}, 2}, std::vector<std::uint8_t>(190, 7)));
+  for (const char* step : {kFlip, "random_iou_crop { field: 'image' overlaps: [0] }"}) {
+    const auto chain = Chain::compile(stream_of({step}), with_mask);
+    ASSERT_TRUE(chain.ok()) << chain.status().message();
+    const auto scratch = chain.value()->make_scratch();
+    std::vector<std::byte> row(4000);
+    const std::span<std::byte> rows[] = {row, std::span(row).first(600), row,
+                                         std::span(row).first(190)};
+    std::uint64_t lengths[4] = {};
+    EXPECT_THAT(chain.value()->run(sample, {}, *scratch, rows, lengths).message(),
+                HasSubstr("field mask is a mask 10 high and 19 wide; its picture image is 10 high "
+                          "and 20 wide"));
+  }
+}
+
 TEST(Boxes, TheCropByOverlapEndsWithoutAFittingCrop) {
   // No crop of half the sides has an overlap of 0.99 with a box as large as the picture.
   const IouCropSettings settings{

@@ -1,6 +1,8 @@
-"""Boxes move with their image exactly as torchvision.transforms.v2 moves them (golden/boxes.json), and the pixels of the
-steps for detection are Pillow's."""
+"""Boxes move with their image exactly as torchvision.transforms.v2 moves them (golden/boxes.json), masks as it moves
+them, key points by the same numbers, and the pixels of the steps for detection are Pillow's. Masks of COCO's
+segmentations equal those of pycocotools (golden/coco_masks.json)."""
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -13,18 +15,127 @@ import pillow_recipes
 from pillow_jitter import jitter
 from pipelines import Image, difference, drawing, numpy, run_all
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 DECODE = """decode {
   fields { key: "image" value { key: "png" as: "rgb" } }
   fields { key: "boxes" value { key: "json" as: "coco_boxes" } }
-  fields { key: "labels" value { key: "json" as: "coco_labels" } } }"""
+  fields { key: "labels" value { key: "json" as: "coco_labels" } }
+  fields { key: "points" value { key: "json" as: "coco_keypoints" points: 3 pairs: [0, 2] } }
+  fields { key: "mask" value { key: "ids" as: "mask" } }
+  fields { key: "wide" value { key: "ids16" as: "mask16" ignore: 65535 } } }"""
+COCO_MASK = """decode {
+  fields { key: "image" value { key: "png" as: "gray" } }
+  fields { key: "mask" value { key: "json" as: "coco_mask" } }
+  fields { key: "wide" value { key: "json" as: "coco_mask16" classes: ["2", "3", "1"] ignore: 1000 } } }"""
+
+
+def points_of(number, boxes):
+    """Three points for each box, in quarters of a pixel; some not visible, some outside of the picture."""
+    return [[[left + 0.25 * number, top + 1, 2], [right, bottom, (number + i) % 3], [(left + right) // 2, top, 1]]
+            for i, (left, top, right, bottom) in enumerate(boxes)]
+
+
+def ids_of(sample, size):
+    """Class ids 0 to 9 in pieces of any form, and some of 255."""
+    pixels = numpy.asarray(drawing(size[1], size[0], seed=sample))[:, :, 0]
+    return numpy.where(pixels % 17 == 0, 255, pixels // 26).astype(numpy.uint8)
 
 
 def record(folder, sample, size, boxes):
-    paths = pathlib.Path(folder, f"{sample}.png"), pathlib.Path(folder, f"{sample}.json")
+    paths = [pathlib.Path(folder, f"{sample}.{kind}") for kind in ("png", "json", "ids", "ids16")]
     drawing(size[1], size[0], seed=sample).save(paths[0])
-    paths[1].write_text(json.dumps([{"bbox": [left, top, right - left, bottom - top], "category_id": number}
+    points = points_of(sample, boxes)
+    paths[1].write_text(json.dumps([{"bbox": [left, top, right - left, bottom - top], "category_id": number,
+                                     "keypoints": sum(points[number], [])}
                                     for number, (left, top, right, bottom) in enumerate(boxes)]))
-    return paths
+    palette = Image.fromarray(ids_of(sample, size), "P")
+    palette.putpalette(bytes(range(255, -1, -1)) * 3)  # other numbers than the ids
+    palette.save(paths[2], "PNG")
+    Image.fromarray(ids_of(sample, size).astype(numpy.uint16) * 257).save(paths[3], "PNG")
+    return tuple(paths)
+
+
+def nearest(size, to):
+    """torch's rule for `interpolate` with mode "nearest": in float32."""
+    step = numpy.float32(size) / numpy.float32(to)
+    return numpy.minimum(numpy.floor(numpy.arange(to, dtype=numpy.float32) * step).astype(int), size - 1)
+
+
+def cut(ids, top, left, height, width):
+    """The part of it, with 255 outside."""
+    made = numpy.full((height, width), 255, numpy.uint8)
+    rows, columns = ([(at, at + first) for at in range(count) if 0 <= at + first < size]
+                     for first, count, size in ((top, height, ids.shape[0]), (left, width, ids.shape[1])))
+    if rows and columns:
+        made[rows[0][0]:rows[-1][0] + 1, columns[0][0]:columns[-1][0] + 1] = \
+            ids[rows[0][1]:rows[-1][1] + 1, columns[0][1]:columns[-1][1] + 1]
+    return made
+
+
+def moved_ids(ids, moves):
+    """The mask after these moves, as torchvision's functions for masks make it; of recipes with Pillow."""
+    for kind, *numbers in moves:
+        if kind == "flip":
+            ids = ids[:, ::-1]
+        elif kind == "resize":
+            ids = ids[nearest(ids.shape[0], numbers[0])][:, nearest(ids.shape[1], numbers[1])]
+        elif kind != "change":
+            ids = cut(ids, *numbers)
+        elif numbers[0].startswith(("Shear", "Translate", "Rotate")):
+            ids = numpy.asarray(pillow_recipes.apply(Image.fromarray(ids), *numbers, Image.NEAREST, 255))
+    return ids
+
+
+def moved_points(points, size, moves):
+    """Points after these moves; (0, 0, 0) for those that are not visible."""
+    points = numpy.array(points, float).reshape(-1, 3, 3)
+    for kind, *numbers in [*moves, ("crop", 0, 0, *size)]:
+        x, y = points[..., 0], points[..., 1]
+        if kind == "flip":
+            x[...] = size[1] - 1 - x
+            points = points[:, ::-1].copy()  # the first and the third exchange places
+            x, y = points[..., 0], points[..., 1]
+        elif kind == "resize":
+            x[...] = (x + 0.5) * numbers[1] / size[1] - 0.5
+            y[...] = (y + 0.5) * numbers[0] / size[0] - 0.5
+            size = numbers
+        elif kind == "change":
+            x[...], y[...] = changed(x, y, size, *numbers)
+        else:
+            x -= numbers[1]
+            y -= numbers[0]
+            size = numbers[2:]
+        outside = (x < -0.5) | (y < -0.5) | (x >= size[1] - 0.5) | (y >= size[0] - 0.5)
+        points[outside | (points[..., 2] == 0)] = 0
+    return points
+
+
+def changed(x, y, size, operation, value):
+    """Points after an operation of a recipe, whose matrices count from the corner of the picture."""
+    x, y = x + 0.5, y + 0.5
+    if operation == "ShearX":
+        x = x - value * y
+    elif operation == "ShearY":
+        y = y - value * x
+    elif operation == "TranslateX":
+        x = x + int(value)
+    elif operation == "TranslateY":
+        y = y + int(value)
+    elif operation == "Rotate":
+        turn, middle = math.radians(value), (size[1] / 2, size[0] / 2)
+        x, y = x - middle[0], y - middle[1]
+        x, y = (x * math.cos(turn) + y * math.sin(turn) + middle[0], y * math.cos(turn) - x * math.sin(turn) + middle[1])
+    return x - 0.5, y - 0.5
+
+
+def from_runs(runs, height, width):
+    """Pixels from run lengths down the columns."""
+    inside = numpy.arange(len(runs)) % 2 == 1
+    return numpy.repeat(inside, runs).reshape(width, height).T
 
 
 def moved(picture, moves, fill):
@@ -49,6 +160,7 @@ class Boxes(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
         cls.inputs = list(box_cases.inputs())
         cls.records = [record(folder.name, *given) for given in cls.inputs]
 
@@ -68,6 +180,40 @@ class Boxes(unittest.TestCase):
                     self.assertEqual(ours["image"].shape[:2], tuple(theirs["size"]))
                     picture = moved(Image.open(self.records[given[0]][0]), geometry(*given), 9 if name == "letterbox" else 0)
                     self.assertLessEqual(difference(ours["image"], picture), 1)
+                    self.check_followers(given, ours, theirs["labels"], geometry(*given))
+
+    def check_followers(self, given, ours, labels, moves):
+        sample, size, boxes = given
+        ids = moved_ids(ids_of(sample, size), moves)
+        self.assertEqual(difference(ours["mask"], ids), 0)
+        self.assertEqual(difference(ours["wide"], ids.astype(numpy.uint16) * 257), 0)
+        points = moved_points(points_of(sample, boxes), size, moves)[labels]
+        self.assertLessEqual(difference(ours["points"], points), 1e-3)
+
+    @unittest.skipIf(torch is None, "torch is not installed")
+    def test_torch_takes_the_nearest_pixel_as_the_masks_of_this_test_do(self):
+        for size, to in ((375, 97), (500, 131), (96, 160), (640, 333), (7, 65)):
+            line = torch.arange(size, dtype=torch.float32).reshape(1, 1, 1, size)
+            theirs = torch.nn.functional.interpolate(line, size=(1, to), mode="nearest").flatten()
+            self.assertEqual(theirs.int().tolist(), nearest(size, to).tolist())
+
+    def test_masks_of_segmentations_equal_those_of_pycocotools(self):
+        golden = json.loads((pathlib.Path(__file__).parent / "golden" / "coco_masks.json").read_text())
+        records, folder = [], self.folder
+        for number, given in enumerate(golden):
+            paths = pathlib.Path(folder, f"coco{number}.png"), pathlib.Path(folder, f"coco{number}.json")
+            drawing(*given["size"][::-1]).save(paths[0])
+            paths[1].write_text(json.dumps([{"bbox": [0, 0, 1, 1], **one} for one in given["objects"]]))
+            records.append(paths)
+        for given, ours in zip(golden, run_all([COCO_MASK], records), strict=True):
+            self.assertIsInstance(ours, dict, ours)
+            for name, ignore, ids in (("mask", 255, (0, 1, 2, 3)), ("wide", 1000, (0, 3, 1, 2))):
+                expected = numpy.zeros(given["size"], int)
+                for one in given["objects"]:
+                    pixels, number = from_runs(one["runs"], *given["size"]), ids[one["category_id"]]
+                    expected[pixels & (expected > 0) & (expected != number)] = ignore
+                    expected[pixels & (expected == 0)] = number
+                self.assertEqual(difference(ours[name], expected), 0)
 
     def test_a_step_that_draws_no_move_removes_and_changes_nothing_inside(self):
         for given, ours in zip(self.inputs, self.run_steps(['horizontal_flip { field: "image" probability: 0 }'])):

@@ -241,6 +241,13 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:6:30: key 'disk': keeps encoded records; put this cache directly after 'read', or "
      "keep "
      "decoded samples in 'memory' alone"},
+    {"ignore_without_a_mask", with_steps("      - decode: {i: {key: a, as: rgb, ignore: 3}}\n"),
+     "t.yaml:5:47: key 'ignore': is for masks, not for rgb"},
+    {"points_in_a_shape",
+     with_steps("      - decode: {p: {key: a, as: keypoints, shape: [9, 4, 3], points: 4}}\n"),
+     "t.yaml:5:71: key 'points': is for coco_keypoints; the shape of other fields has it"},
+    {"pairs_of_numbers", with_steps("      - decode: {i: {key: a, as: int64, pairs: [0, 1]}}\n"),
+     "t.yaml:5:48: key 'pairs': is for key points, not for int64"},
     {"fast_text", with_steps("      - decode: {t: {key: txt, as: text, fast: true}}\n"),
      "t.yaml:5:48: key 'fast': is for images, as: rgb or gray, and not for 'text'"},
     {"fast_with_a_cache_of_samples",

@@ -1,11 +1,13 @@
 // Any bytes as annotations of each kind: refused, or at most as many objects as allowed, each with
-// a name and a box whose corners are in order.
+// a name and a box whose corners are in order. Segmentations are refused, or have only pixels of
+// the picture.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
 #include "decode/annotations.h"
+#include "decode/outline_pixels.h"
 
 namespace {
 
@@ -22,6 +24,23 @@ void check(const Annotations& found) {
   }
 }
 
+void check_range(const echoline::decode::Range& range, std::size_t size) {
+  if (range.begin > range.end || range.end > size) std::abort();
+}
+
+void check_pixels(const Annotations& found) {
+  static echoline::decode::OutlineScratch scratch;
+  constexpr echoline::decode::ImageSize kSize{30, 40};
+  std::uint64_t budget = 100'000;
+  for (std::size_t i = 0; i < found.objects.size(); ++i) {
+    check_range(found.objects[i].points, found.numbers.size());
+    if (!echoline::decode::outline_pixels(found, i, kSize, budget, scratch).ok()) continue;
+    for (const echoline::decode::PixelRun& run : scratch.runs) {
+      check_range({run.begin, run.end}, kSize.pixels());
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -29,7 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> file(reinterpret_cast<const std::byte*>(data), size);
   for (const auto read :
        {echoline::decode::read_voc, echoline::decode::read_coco, echoline::decode::read_yolo}) {
-    if (read(file, kObjectsMax, found).ok()) check(found);
+    if (!read(file, kObjectsMax, found).ok()) continue;
+    check(found);
+    check_pixels(found);
   }
   return 0;
 }

@@ -190,6 +190,106 @@ TEST(Coco, ABadFileIsRefusedWithAReason) {
   }
 }
 
+// A file with one annotation that has this, too.
+std::string annotated(const std::string& more) {
+  return R"([{"bbox": [1, 2, 3, 4], "category_id": 3, )" + more + "}]";
+}
+
+TEST(KeyPoints, BelongToTheBoxesOfTheirFile) {
+  Fields fields(kCoco + field("points", "key: 'json' as: 'coco_keypoints' points: 2"), "json");
+  EXPECT_EQ(fields.decoder().fields()[3].of, "boxes");
+  ASSERT_TRUE(fields.decode(annotated(R"("keypoints": [1, 2.5, 2, 0, 0, 0])")).ok());
+  EXPECT_EQ(fields.shape(3), (Shape{{1, 2, 3}, 3}));
+  EXPECT_THAT(fields.values<float>(3), ElementsAre(1, 2.5, 2, 0, 0, 0));
+  for (const char* none :
+       {R"("area": 1)", R"("keypoints": [1, 2, 3])", R"("keypoints": 6)",
+        R"("keypoints": [[1, 2, 3, 4, 5, 6]])", R"("keypoints": {"a": [1, 2, 3, 4, 5, 6]})",
+        R"("keypoints": [1, 2, 3, "4", 5, 6, 7])"}) {
+    EXPECT_THAT(fields.decode(annotated(none)).message(),
+                HasSubstr("numbers as keypoints; 2 points have 6"))
+        << none;
+  }
+  EXPECT_THAT(fields.decode(annotated(R"("keypoints": [1e9, 2, 2, 0, 0, 0])")).message(),
+              HasSubstr("annotation 0 has a key point with the number 1000000000"));
+}
+
+TEST(KeyPoints, PairsNameEachPointOnce) {
+  const auto refusal = [](const std::string& more) {
+    return Fields(kCoco + field("p", "key: 'json' as: 'coco_keypoints' " + more), "json").refusal();
+  };
+  EXPECT_EQ(refusal("pairs: [1, 2, 16, 3]"), "");
+  EXPECT_THAT(refusal("pairs: [1, 17]"), HasSubstr("pairs has 17; each of the points 0 to 16"));
+  EXPECT_THAT(refusal("pairs: [1, 2, 1, 3]"), HasSubstr("pairs has 1; each of the points"));
+  EXPECT_THAT(refusal("pairs: [1, 2, 3]"), HasSubstr("pairs has a point without another one"));
+  EXPECT_THAT(Fields(field("p", "key: 'json' as: 'coco_keypoints'"), "json").refusal(),
+              HasSubstr("of is missing: the boxes of the objects"));
+  EXPECT_THAT(Fields(field("p", "key: 'x' as: 'keypoints' shape: [9, 4]"), "x").refusal(),
+              HasSubstr("[largest number of objects, points, 3]"));
+}
+
+TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
+  const std::string image = field("image", "key: 'png' as: 'gray'");
+  Fields fields(image + field("mask", "key: 'json' as: 'coco_mask'"), "json");
+  EXPECT_EQ(fields.decoder().fields()[1].of, "image");
+  Fields boxes(kCoco, "json");
+  std::string zigzag = "[[0, 0";
+  for (int i = 0; i < 300'000; ++i) zigzag += i % 2 == 0 ? ", 40, 1" : ", 0, 1";
+  const std::pair<std::string, const char*> cases[] = {
+      {R"("area": 1)", "annotation 0 has no segmentation"},
+      {R"("segmentation": [])", "annotation 0 has no segmentation"},
+      {R"("segmentation": 3)", "annotation 0 has no segmentation"},
+      {R"("segmentation": [1, 2])", "neither polygons nor run lengths"},
+      {R"("segmentation": [["a"]])", "neither polygons nor run lengths"},
+      {R"("segmentation": [[[1]]])", "neither polygons nor run lengths"},
+      {R"("segmentation": {"counts": [5, 795]})", "neither polygons nor run lengths"},
+      {R"("segmentation": {"size": [20, 40]})", "neither polygons nor run lengths"},
+      {R"("segmentation": {"size": [20, 40], "counts": null})", "neither polygons nor run lengths"},
+      {R"("segmentation": [[1, 2, 3, 4, 5]])", "a polygon of 5 numbers"},
+      {R"("segmentation": [[1, 2, 3, 4]])", "a polygon of 4 numbers"},
+      {R"("segmentation": [[1, 2, 3, 4, 5, -1e8]])", "a polygon with the number -100000000"},
+      {R"("segmentation": {"size": [40, 20], "counts": [5, 795]})",
+       "run lengths for a picture 40 high and 20 wide; it is 20 high and 40 wide"},
+      {R"("segmentation": {"size": [20, 40], "counts": [5, 796]})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": [5, 794]})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": [5, -1, 796]})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": [0.5, 799.5]})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": "ooooooooooo"})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": ""})", "not those of all pixels"},
+      {R"("segmentation": )" + zigzag + "]]", "polygons that cross too many columns"},
+  };
+  const std::string png = made_png(20, 40);
+  for (const auto& [more, reason] : cases) {
+    EXPECT_THAT(fields.decode(annotated(more), png).message(), HasSubstr(reason))
+        << more.substr(0, 99);
+    EXPECT_TRUE(boxes.decode(annotated(more)).ok()) << more.substr(0, 99);
+  }
+  ASSERT_TRUE(
+      fields.decode(annotated(R"("segmentation": {"size": [20, 40], "counts": [1, 2, 797]})"), png)
+          .ok());
+  EXPECT_EQ(fields.shape(1), (Shape{{20, 40}, 2}));
+  EXPECT_EQ(fields.values<std::uint8_t>(1)[40], 3);  // the second row of the first column
+}
+
+TEST(Masks, HaveClassesThatFitAndASizeThatIsThatOfTheirPicture) {
+  const std::string image = field("image", "key: 'png' as: 'gray'");
+  const std::string runs = R"("segmentation": {"size": [20, 40], "counts": [800]})";
+  const auto decoded = [&](const std::string& entry, const std::string& file) {
+    return Fields(image + field("mask", entry), "json").decode(file, made_png(20, 40)).message();
+  };
+  EXPECT_EQ(decoded("key: 'json' as: 'coco_mask'", annotated(runs)), "");
+  EXPECT_THAT(decoded("key: 'json' as: 'coco_mask' classes: ['1']", annotated(runs)),
+              HasSubstr("\"3\" is not among the classes"));
+  const std::string large = R"([{"bbox": [1, 2, 3, 4], "category_id": 256, )" + runs + "}]";
+  EXPECT_THAT(decoded("key: 'json' as: 'coco_mask'", large),
+              HasSubstr("annotation 0 has the class 256; ids are 0 to 255"));
+  EXPECT_EQ(decoded("key: 'json' as: 'coco_mask16'", large), "");
+  EXPECT_THAT(decoded("key: 'json' as: 'mask'", made_png(20, 40)), HasSubstr("has colours"));
+  EXPECT_THAT(Fields(image + field("m", "key: 'x' as: 'mask' ignore: 256"), "x").refusal(),
+              HasSubstr("ignore is 256; 0 to 255 is allowed with mask"));
+  EXPECT_THAT(Fields(field("m", "key: 'x' as: 'mask'"), "x").refusal(),
+              HasSubstr("of is missing: the image that the mask belongs to"));
+}
+
 TEST(Yolo, HasSharesOfThePicture) {
   Fields fields(field("boxes", "key: 'txt' as: 'yolo_boxes'") +
                     field("image", "key: 'png' as: 'gray'") +
@@ -222,9 +322,9 @@ TEST(Relations, RawArraysBelongToWhatTheySay) {
   EXPECT_THAT(refusal(boxes), HasSubstr("field b: of is \"image\", which is not decoded"));
   EXPECT_THAT(
       refusal(image + field("l", "key: 'x' as: 'int64' shape: [9] ragged: true of: 'image'")),
-      HasSubstr("field l: of is \"image\"; boxes, float32 [n, 4], belong to an image"));
+      HasSubstr("field l: of is \"image\"; boxes, float32 [n, 4], and masks belong to an image"));
   EXPECT_THAT(refusal(image + field("l", "key: 'x' as: 'int64' of: 'image'")),
-              HasSubstr("of is for boxes, and for rows of different lengths"));
+              HasSubstr("of is for boxes, masks, and rows of different lengths"));
   EXPECT_THAT(refusal(field("b", "key: 'txt' as: 'yolo_boxes'")), HasSubstr("of is missing"));
   EXPECT_THAT(refusal(field("l", "key: 'xml' as: 'voc_labels'")), HasSubstr("classes is missing"));
   EXPECT_THAT(refusal(field("l", "key: 'json' as: 'coco_labels' classes: ['a', 'b', 'a']")),

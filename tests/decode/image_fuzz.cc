@@ -1,6 +1,6 @@
 // Reads any bytes as a picture, whole and a region of it: both have the same pixels and the same
-// verdict. The first byte chooses colours, EXIF, the region and whether the picture is reduced, and
-// two others the place of the region.
+// verdict. Some are read as class ids, too. The first byte chooses colours, EXIF, the region, ids
+// and whether the picture is reduced, and two others the place of the region.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +58,12 @@ void compare(const Pixels& whole, const Pixels& part, const ImageSize& size, con
   }
 }
 
+void read_ids(ImageDecoder& decoder, const ImageSize& size, std::size_t id_bytes) {
+  std::vector<std::uint8_t> ids(size.pixels() * id_bytes);
+  // Any verdict is right: the sanitizers look at what it does.
+  static_cast<void>(decoder.read_ids(id_bytes, ids.data()));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
@@ -68,6 +74,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   const auto file = std::as_bytes(std::span(data + 1, bytes - 1));
   const auto opened = decoder.open(file, exif);
   if (!opened.ok()) return 0;
+  if ((data[0] & 0x20) != 0) {
+    read_ids(decoder, opened.value(), 1 + (data[0] >> 6 & 1));
+    return 0;
+  }
   const ImageSize size = reduce(decoder, opened.value(), data[0]);
   const Pixels whole = read(decoder, echoline::decode::whole_picture(size), colors);
   if ((data[0] & 4) == 0) return 0;

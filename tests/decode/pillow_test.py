@@ -134,6 +134,46 @@ class Decoded(unittest.TestCase):
             paths.append(self.path(f"gray{width}.png", png(width, height, 8, 0, rows, interlace=1)))
         self.compare(paths)
 
+    def masks(self, paths, as_="mask", exif="false"):
+        """The ids of files that are picture and mask at once, or the error's text."""
+        steps = f"""decode {{ fields {{ key: "image" value {{ key: "png" as: "gray" exif: {exif} }} }}
+          fields {{ key: "mask" value {{ key: "png" as: "{as_}" exif: {exif} }} }} }}"""
+        return run([steps], paths, field="mask")
+
+    def test_masks_have_the_numbers_that_are_stored(self):
+        random = numpy.random.default_rng(3)
+        paths, expected = [], []
+        for color, depth in ((color, depth) for color in (0, 3) for depth in (1, 2, 4, 8)):
+            rows = random.integers(0, 256, (19, (37 * depth + 7) // 8)).astype(numpy.uint8)
+            palette = [(b"PLTE", random.integers(0, 256, 3 << depth).astype(numpy.uint8).tobytes()), (b"tRNS", b"\0")]
+            paths.append(self.path(f"ids{color}_{depth}.png", png(37, 19, depth, color, rows, palette if color else ())))
+            bits = numpy.unpackbits(rows, axis=1).reshape(19, -1, depth)
+            expected.append((bits * (1 << numpy.arange(depth)[::-1])).sum(2)[:, :37])
+        pixels = numpy.asarray(drawing(37, 19))[:, :, 0]
+        rows = interlaced(37, 19, lambda y, xs: pixels[y, list(xs)].tobytes())
+        paths.append(self.path("ids_interlaced.png", png(37, 19, 8, 0, rows, interlace=1)))
+        for as_, dtype in (("mask", numpy.uint8), ("mask16", numpy.uint16)):
+            for path, ours, theirs in zip(paths, self.masks(paths, as_), [*expected, pixels], strict=True):
+                with self.subTest(path=path.name, as_=as_):
+                    self.assertEqual(difference(ours, theirs), 0)
+                    self.assertEqual(ours.dtype, dtype)
+
+    def test_masks_of_16_bits_are_read_whole_or_refused(self):
+        ids = numpy.random.default_rng(4).integers(0, 65536, (9, 13))
+        path = self.path("deep.png", png(13, 9, 16, 0, ids.astype(">u2").view(numpy.uint8).reshape(9, 26)))
+        self.assertEqual(difference(self.masks([path], "mask16")[0], ids), 0)
+        self.assertIn("as: mask16", self.masks([path])[0])
+
+    def test_masks_are_turned_and_other_files_are_refused(self):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        path = self.saved("turned.png", drawing(53, 31).quantize(16), "PNG", exif=exif.tobytes())
+        self.assertEqual(difference(self.masks([path], exif="true")[0], ImageOps.exif_transpose(Image.open(path))), 0)
+        self.assertEqual(difference(self.masks([path])[0], Image.open(path)), 0)
+        colours, photo = self.saved("c.png", drawing(5, 4), "PNG"), self.saved("j.png", drawing(5, 4), "JPEG")
+        self.assertIn("has colours", self.masks([colours])[0])
+        self.assertIn("no PNG file", self.masks([photo])[0])
+
     def test_all_orientations_are_turned_as_pillow_turns_them(self):
         paths = []
         for orientation in range(1, 9):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """A stream of pictures with boxes: values of every record equal those of ElementTree and Pillow, for any batch size, and
-a resumed trainer gets the same boxes."""
+a resumed trainer gets the same boxes. Masks and key points move with their picture."""
+import io
+import json
 import pathlib
 import subprocess
 
 from support import boxes
 from support.daemon_process import Daemon, stream_yaml
-from support.photos import numpy
+from support.photos import Image, jpeg, numpy, picture
 from support.process_case import ProcessCase, main
 from support.programs import skip
 from support.tars import write_tar
@@ -24,6 +26,37 @@ PER_BOX = ("boxes", "labels", "difficult")
 AUGMENT = ["photometric_distort: {field: image}", "random_iou_crop: {field: image}", "echo: {factor: 2, window: 10}",
            "letterbox: {field: image, size: 96}", "horizontal_flip: {field: image}",
            "sanitize_boxes: {field: boxes, min_size: 2}"]
+
+
+MASKS = ("decode: {image: {key: jpg, as: rgb}, mask: {key: png, as: mask}, boxes: {key: json, as: coco_boxes}, "
+         "drawn: {key: json, as: coco_mask16, ignore: 999}, labels: {key: json, as: coco_labels}, "
+         "points: {key: json, as: coco_keypoints, points: 2, pairs: [0, 1]}}")
+
+
+def runs_down(inside):
+    """COCO's run lengths: outside and inside in turn, down the columns."""
+    flat = numpy.concatenate([[0], inside.flatten(order="F").astype(int)])
+    return numpy.diff([0, *numpy.flatnonzero(numpy.diff(flat)), inside.size]).tolist()
+
+
+def mask_record(seed, height=70, width=90):
+    """The files of a record with two objects, and its class ids."""
+    random = numpy.random.default_rng(seed)
+    ids = numpy.zeros((height, width), numpy.uint8)
+    top, left = random.integers(0, height // 2), random.integers(0, width // 4)
+    ids[top:top + 20, left:left + 15] = 3
+    ids[:30, width // 2:] = seed % 2 + 1
+    objects = []
+    for number in (3, seed % 2 + 1):
+        rows, columns = numpy.nonzero(ids == number)
+        x, y = int(columns.min()), int(rows.min())
+        objects.append({"bbox": [x, y, int(columns.max()) + 1 - x, int(rows.max()) + 1 - y], "category_id": number,
+                        "segmentation": {"size": [height, width], "counts": runs_down(ids == number)},
+                        "keypoints": [x, y, 2, x + 10, y + 5, 1]})
+    stored = io.BytesIO()
+    Image.fromarray(ids, "P").save(stored, "PNG")
+    return {"jpg": jpeg(picture(seed, width, height)), "png": stored.getvalue(),
+            "json": json.dumps(objects).encode()}, ids
 
 
 def command_of_the_page():
@@ -100,6 +133,31 @@ class Detection(ProcessCase):
             self.assertTrue(((corners >= 0) & (corners <= 96)).all())
             self.assertTrue((corners[:, 2:] - corners[:, :2] >= 2).all())
             self.assertEqual(len(corners), len(row[4]) // 8)
+
+    def test_masks_and_key_points_move_with_their_picture(self):
+        made = [mask_record(seed) for seed in range(12)]
+        files = [(f"{number:03}.{key}", content) for number, (record, _) in enumerate(made)
+                 for key, content in record.items()]
+        smaller = dict(made[0][0], png=mask_record(0, 70, 89)[0]["png"])
+        write_tar(self.data / "masks.tar", [*files, *((f"012.{key}", content) for key, content in smaller.items())])
+        daemon = self.started(Daemon(stream_yaml(
+            [f"read: {{url: '{self.data}/masks.tar'}}", MASKS, "horizontal_flip: {field: image, probability: 1}",
+             "center_crop: {field: image, size: [80, 90]}", "batch: {size: 4, last: partial}"],
+            more="    bad_records: {limit: 20%}\n")))
+        for batch in self.loader(daemon):
+            for row, sample in enumerate(batch.sample_ids):
+                if batch.flags[row] & 2:
+                    continue
+                record, ids = made[int(sample)]
+                added = numpy.full((5, 90), 255, numpy.uint8)
+                numpy.testing.assert_array_equal(batch["mask"][row], [*added, *ids[:, ::-1], *added])
+                drawn = batch["drawn"][row]
+                self.assertEqual((drawn.dtype, (drawn == 999).sum()), (numpy.uint16, 900))
+                numpy.testing.assert_array_equal(drawn[5:-5], ids[:, ::-1])
+                points = [[[89 - b[0], b[1] + 5, b[2]], [89 - a[0], a[1] + 5, a[2]]]
+                          for one in json.loads(record["json"]) for a, b in [numpy.split(numpy.array(one["keypoints"]), 2)]]
+                numpy.testing.assert_array_equal(batch["points"][row], points)
+        self.assertIn("field mask is a mask 70 high and 89 wide; its picture image is 70 high and 90 wide", daemon.log())
 
     def test_bad_annotations_are_bad_records_with_a_reason(self):
         daemon = self.started(Daemon(self.stream("mixed", [])))

@@ -1,0 +1,91 @@
+// Masks from the segmentations of COCO: `as: coco_mask`, class ids [height, width].
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "decode/classes.h"
+#include "decode/field.h"
+#include "echoline/v1/config.pb.h"
+
+namespace echoline::decode {
+namespace {
+
+constexpr std::uint64_t kCrossingsMax = 4 << 20;  // of all polygons of a file with columns
+
+class CocoMaskField final : public Field {
+ public:
+  CocoMaskField(FieldType type, std::uint32_t objects_max, const v1::DecodeField& entry)
+      : type_(std::move(type)), objects_max_(objects_max), classes_(entry, 1) {}
+
+  FieldType type() const override { return type_; }
+  ReadAnnotations annotations() const override { return read_coco; }
+  bool needs_picture() const override { return true; }
+
+  // Never called: read_on is.
+  Status read(std::span<const std::byte>, Scratch&, Tensor&) const override {
+    return {Code::kInvalidArgument, "a mask needs its picture"};
+  }
+
+  Status read_on(const ImageSize& picture, std::span<const std::byte> bytes, Scratch& scratch,
+                 Tensor& out) const override {
+    ECHOLINE_TRY(scratch.annotations.read(read_coco, bytes, objects_max_));
+    out.dtype = type_.dtype;
+    out.shape = {{picture.height, picture.width}, 2};
+    out.bytes.resize(picture.pixels() * shm::dtype_bytes(type_.dtype));
+    std::memset(out.bytes.data(), 0, out.bytes.size());
+    return type_.dtype == shm::kUint8 ? draw<std::uint8_t>(picture, scratch, out)
+                                      : draw<std::uint16_t>(picture, scratch, out);
+  }
+
+ private:
+  template <typename Id>
+  Status draw(const ImageSize& picture, Scratch& scratch, Tensor& out) const {
+    const Annotations& found = scratch.annotations.found();
+    auto* const ids = reinterpret_cast<Id*>(out.bytes.data());
+    std::uint64_t budget = kCrossingsMax;
+    for (std::size_t i = 0; i < found.objects.size(); ++i) {
+      ECHOLINE_ASSIGN(const std::int64_t number, classes_.number_of(found.name(found.objects[i])));
+      if (number < 0 || number > std::numeric_limits<Id>::max()) {
+        return {Code::kInvalidArgument,
+                fmt::format("annotation {} has the class {}; ids are 0 to {}", i, number,
+                            std::numeric_limits<Id>::max())};
+      }
+      ECHOLINE_TRY(outline_pixels(found, i, picture, budget, scratch.outlines));
+      for (const PixelRun& run : scratch.outlines.runs) {
+        fill(run, picture, static_cast<Id>(number), ids);
+      }
+    }
+    return {};
+  }
+
+  // A pixel of objects of different classes gets the id `ignore`.
+  template <typename Id>
+  void fill(const PixelRun& run, const ImageSize& picture, Id id, Id* ids) const {
+    std::uint64_t row = run.begin % picture.height;
+    std::uint64_t column = run.begin / picture.height;
+    for (std::uint64_t i = run.begin; i < run.end; ++i) {
+      Id& pixel = ids[row * picture.width + column];
+      pixel = pixel == 0 || pixel == id ? id : static_cast<Id>(type_.ignore);
+      if (++row < picture.height) continue;
+      row = 0;
+      ++column;
+    }
+  }
+
+  const FieldType type_;
+  const std::uint32_t objects_max_;
+  const Classes classes_;
+};
+
+}  // namespace
+
+FieldResult make_coco_mask_field(const v1::DecodeField& entry) {
+  ECHOLINE_ASSIGN(const FieldType objects, objects_type(entry, shm::kUint8));
+  ECHOLINE_ASSIGN(FieldType type, mask_type(entry));
+  ECHOLINE_TRY(Classes::check(entry));
+  return std::unique_ptr<Field>(new CocoMaskField(std::move(type), objects.shape.sizes[0], entry));
+}
+
+}  // namespace echoline::decode
