@@ -37,6 +37,13 @@ WorkerScratch Preparer::make_scratch() const {
   return scratch;
 }
 
+WorkerScratch Preparer::make_scratch_beside(const WorkerScratch& own) const {
+  WorkerScratch scratch;
+  scratch.decode_scratch = own.decode_scratch;
+  scratch.augment_scratch = chain_->make_scratch();
+  return scratch;
+}
+
 std::uint64_t Preparer::image_fields() const {
   return static_cast<std::uint64_t>(
       std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
@@ -90,15 +97,36 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
   return {};
 }
 
+bool Preparer::has_together(bool of_kept) const {
+  // Kept rows are finished.
+  if (of_kept && echo_point_ != plan::EchoPoint::kSample) return false;
+  return chain_->has_together(of_kept);
+}
+
+Status Preparer::begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
+                               WorkerScratch& scratch) const {
+  // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
+  // sample after shared steps has all that other uses need.
+  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
+  scratch.augment_scratch->stages_done = 0;
+  return find_or_make(item, drawn_key(key), whole, scratch);
+}
+
+augment::RowTogether Preparer::row_together(const echo::Item& item, const UseKey& key,
+                                            bool of_kept, WorkerScratch& scratch) const {
+  if (of_kept) scratch.augment_scratch->stages_done = 0;
+  return {.in = of_kept ? &item.sample() : &scratch.sample,
+          .key = drawn_key(key),
+          .scratch = scratch.augment_scratch.get()};
+}
+
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
                                  WorkerScratch& scratch, const RowTarget& target,
                                  Blame& blame) const {
   blame = Blame::kRecord;
   const UseKey drawn = drawn_key(key);
-  // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
-  // sample after shared steps has all that other uses need.
-  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
-  ECHOLINE_TRY(find_or_make(item, drawn, whole, scratch));
+  if (scratch.augment_scratch->stages_done == 0)
+    ECHOLINE_TRY(begin_encoded(item, key, used_again, scratch));
   decode::Sample* sample = &scratch.sample;
   if (chain_->has_shared()) {
     ECHOLINE_ASSIGN(sample, chain_->run_shared(scratch.sample, drawn, *scratch.augment_scratch));

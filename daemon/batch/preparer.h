@@ -27,11 +27,14 @@ struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
   prepare::Content prepared;
-  std::unique_ptr<decode::Scratch> decode_scratch;
+  // Samples do not refer to it, so the scratches of rows that are made together share it.
+  std::shared_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
   std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
   std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
   StepSampler sampler;
+  // Of the rows that this thread makes together.
+  std::vector<std::unique_ptr<WorkerScratch>> beside;
 };
 
 // What the steps after `decode` make of `scratch.sample`.
@@ -79,6 +82,19 @@ class Preparer {
   // from the sample cache if it is there: for another host.
   Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
+
+  // A part of the steps can take several samples at a time (augment::Chain::run_together). For a row
+  // of encoded bytes: begin_encoded, then run_together, then prepare_encoded with the same scratch,
+  // which does the rest. For a row of a kept form: run_together, then prepare_kept.
+  bool has_together(bool of_kept) const;
+  // Fills `scratch.sample` as prepare_encoded does.
+  Status begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
+                       WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  // For run_together: a row that has begun, or one of an item with a kept form.
+  augment::RowTogether row_together(const echo::Item& item, const UseKey& key, bool of_kept,
+                                    WorkerScratch& scratch) const;
+  // A scratch of a row that is made together with others, by the thread that has `own`.
+  WorkerScratch make_scratch_beside(const WorkerScratch& own) const;
 
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the

@@ -172,13 +172,12 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
                             function_.name, function_.file, reason));
 }
 
-Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseKey& key,
-                    const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results) {
+Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
   Status lost;
   for (int i = 0; i < kCallsMax; ++i) {
     ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
     Ended ended = Ended::kReply;
-    Status status = call(*worker, {arguments, key, stopping, results}, ended);
+    Status status = call(*worker, sample, stopping, ended);
     if (ended == Ended::kReply) {
       give_back(std::move(worker));
       return status;
@@ -192,56 +191,138 @@ Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseK
   return lost;
 }
 
-Status Workers::call(Worker& worker, const Call& call, Ended& ended) {
+Progress Workers::run_several(std::span<const SampleCall> samples,
+                              const std::atomic<bool>* stopping) {
+  const Progress none{.done = 0, .next = samples.size()};
+  Result<std::unique_ptr<Worker>> worker = borrow(stopping);
+  if (!worker.ok()) return none;
+  Ended ended = Ended::kReply;
+  const Progress progress =
+      call_several(**worker, samples.first(fitting(samples)), stopping, ended);
+  if (ended == Ended::kReply) {
+    give_back(std::move(*worker));
+    return progress;
+  }
+  destroy(std::move(*worker));
+  give_back(nullptr);
+  return none;
+}
+
+std::size_t Workers::fitting(std::span<const SampleCall> samples) const {
+  const std::size_t most = std::min<std::size_t>(samples.size(), function_.samples);
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    // With gaps, and one more for each input: not less than lay_out needs.
+    for (const decode::Tensor* tensor : samples[i].arguments)
+      bytes += tensor->content().size() + 2 * kAlignment;
+    if (bytes > function_.sample_bytes) return std::max<std::size_t>(1, i);
+  }
+  return most;
+}
+
+Result<Outcome> Workers::exchange(Worker& worker, std::span<const SampleCall> samples,
+                                  const std::atomic<bool>* stopping, std::string& written) {
   const std::uint64_t begin_ns = monotonic_ns();
+  // A function of one sample is called for samples that take a moment (Function::samples). If one
+  // of them hangs, nobody has to wait for the time of all.
+  const std::uint64_t times = function_.is_batched ? samples.size() : 1;
   Result<Outcome> outcome =
-      worker.call(call.arguments, call.key,
-                  {.deadline_ns = begin_ns + function_.timeout_ns, .stopping = call.stopping});
+      worker.call(samples, {.deadline_ns = begin_ns + times * function_.timeout_ns,
+                            .stopping = stopping});
   counters_.ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
-  const std::string written = worker.take_written();
+  written = worker.take_written();
   if (!written.empty()) log_.wrote(written);
+  return outcome;
+}
+
+Status Workers::call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
+                     Ended& ended) {
+  std::string written;
+  Result<Outcome> outcome = exchange(worker, {&sample, 1}, stopping, written);
   if (!outcome.ok()) return outcome.status();
   if (outcome->ended == Ended::kReply) {
     if (outcome->reply.kind != ReplyKind::kResult) return count_failure(outcome->reply);
-    const Status taken = take_results(outcome->reply, worker.results(), call);
+    const Result<std::size_t> taken = take_results(outcome->reply, worker.results(), {&sample, 1});
     if (taken.ok()) {
       counters_.returned.fetch_add(1, std::memory_order_relaxed);
-      return taken;
+      return {};
     }
-    *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.message()};
+    *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.status().message()};
   }
   ended = outcome->ended;
   return count_loss(*outcome, written);
 }
 
-Status Workers::take_results(const Reply& reply, std::span<const std::byte> area,
-                             const Call& call) const {
-  const auto& [arguments, key, stopping, results] = call;
-  if (reply.arrays.size() != results.size())
-    return Status(Code::kInvalidArgument, "a wrong number of fields");
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const ArrayPlace& place = reply.arrays[i];
-    const decode::FieldType& type = function_.outputs[i];
-    decode::Tensor& result = *results[i];
-    if (place.dtype == 0) {
-      if (same_input_[i] == arguments.size())
-        return Status(Code::kInvalidArgument, "a field that was no argument");
-      const decode::Tensor& argument = *arguments[same_input_[i]];
-      ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
-      result.borrow(argument);
-      continue;
+Progress Workers::call_several(Worker& worker, std::span<const SampleCall> samples,
+                               const std::atomic<bool>* stopping, Ended& ended) {
+  std::string written;
+  Progress progress{.done = 0, .next = samples.size()};
+  Result<Outcome> outcome = exchange(worker, samples, stopping, written);
+  if (!outcome.ok()) return progress;
+  const Reply& reply = outcome->reply;
+  if (outcome->ended == Ended::kReply && reply.kind == ReplyKind::kResult) {
+    const Result<std::size_t> taken = take_results(reply, worker.results(), samples);
+    if (taken.ok()) {
+      progress.done = *taken;
+    } else {
+      *outcome = {.ended = Ended::kBroken, .reason = "sent " + taken.status().message()};
     }
-    ECHOLINE_TRY(check_array(place, type, area.size()));
-    result.part.reset();
-    result.reduction = {};
-    result.borrowed.reset();
-    result.dtype = type.dtype;
-    result.shape = place.shape;
-    result.bytes.resize(place.bytes());
-    // Copied before anything looks at it: the worker can still write there.
-    const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
-    std::copy(bytes.begin(), bytes.end(), result.bytes.data());
   }
+  counters_.returned.fetch_add(progress.done, std::memory_order_relaxed);
+  if (progress.done == samples.size()) return progress;
+  ended = outcome->ended;
+  if (ended != Ended::kStopped) counters_.repeated.fetch_add(1, std::memory_order_relaxed);
+  if (ended != Ended::kReply) {
+    // No verdict on a sample.
+    static_cast<void>(count_loss(*outcome, written));
+  } else if (!function_.is_batched) {
+    progress.next = progress.done + 1;
+  } else if (samples.size() > 1) {
+    // The calls with one sample may succeed; then nothing else would tell of this.
+    log_.failed("of a chunk: " + reply.group,
+                fmt::format("{}: for a chunk of {} samples: {}; they are called one by one",
+                            function_.name, samples.size(), reply.summary),
+                reply.details);
+  }
+  return progress;
+}
+
+Result<std::size_t> Workers::take_results(const Reply& reply, std::span<const std::byte> area,
+                                          std::span<const SampleCall> samples) const {
+  const std::size_t outputs = function_.outputs.size();
+  const std::size_t answered = reply.arrays.size() / outputs;
+  // A function of one sample may have failed for a later one; a chunk has all results or none.
+  const std::size_t least = function_.is_batched ? samples.size() : 1;
+  if (reply.arrays.size() % outputs != 0 || answered < least || answered > samples.size())
+    return Status(Code::kInvalidArgument, "a wrong number of fields");
+  for (std::size_t i = 0; i < reply.arrays.size(); ++i) {
+    ECHOLINE_TRY(take_result(reply.arrays[i], area, samples[i / outputs], i % outputs));
+  }
+  return answered;
+}
+
+Status Workers::take_result(const ArrayPlace& place, std::span<const std::byte> area,
+                            const SampleCall& sample, std::size_t output) const {
+  const decode::FieldType& type = function_.outputs[output];
+  decode::Tensor& result = *sample.results[output];
+  if (place.dtype == 0) {
+    if (same_input_[output] == sample.arguments.size())
+      return Status(Code::kInvalidArgument, "a field that was no argument");
+    const decode::Tensor& argument = *sample.arguments[same_input_[output]];
+    ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
+    result.borrow(argument);
+    return {};
+  }
+  ECHOLINE_TRY(check_array(place, type, area.size()));
+  result.part.reset();
+  result.reduction = {};
+  result.borrowed.reset();
+  result.dtype = type.dtype;
+  result.shape = place.shape;
+  result.bytes.resize(place.bytes());
+  // Copied before anything looks at it: the worker can still write there.
+  const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
+  std::copy(bytes.begin(), bytes.end(), result.bytes.data());
   return {};
 }
 

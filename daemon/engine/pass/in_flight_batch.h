@@ -25,6 +25,13 @@ struct InFlightRow {
   std::uint32_t use = 0;
   bool used_again = false;
   std::uint64_t fresh_bytes = 0;  // of its record, if no earlier row has requested them
+  bool made = false;              // before its turn, together with others
+};
+
+// The most that a chunk has, more or less: one with a single row may have more bytes.
+struct ChunkLimits {
+  std::uint32_t rows = 1;
+  std::uint64_t bytes = 0;  // of encoded records
 };
 
 // Rows [begin, end) of a batch. Runs on one worker at a time; when it meets a row whose bytes are
@@ -53,6 +60,7 @@ class Chunk : public Task, public echo::Waiter {
   std::uint32_t next_;
   const std::uint32_t begin_;
   const std::uint32_t end_;
+  bool tried_together_ = false;
   std::atomic<std::uint32_t> pending_{0};  // items without bytes
 };
 
