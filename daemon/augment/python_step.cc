@@ -75,13 +75,13 @@ class PythonStep final : public SampleStep {
       borrow_all(*member.in, *member.out, outputs_.size());
       for (const std::size_t field : arguments_)
         lists.arguments.push_back(&member.in->tensors[field]);
-      for (const std::size_t field : results_)
-        lists.results.push_back(&member.out->tensors[field]);
+      for (const std::size_t field : results_) lists.results.push_back(&member.out->tensors[field]);
     }
     // The lists do not move any more.
     for (std::size_t i = 0; i < members.size(); ++i) {
       lists.calls.push_back(
-          {.arguments = std::span(lists.arguments).subspan(i * arguments_.size(), arguments_.size()),
+          {.arguments =
+               std::span(lists.arguments).subspan(i * arguments_.size(), arguments_.size()),
            .key = members[i].key,
            .results = std::span(lists.results).subspan(i * results_.size(), results_.size())});
     }

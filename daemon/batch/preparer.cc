@@ -112,8 +112,8 @@ Status Preparer::begin_encoded(const echo::Item& item, const UseKey& key, bool u
   return find_or_make(item, drawn_key(key), whole, scratch);
 }
 
-augment::RowTogether Preparer::row_together(const echo::Item& item, const UseKey& key,
-                                            bool of_kept, WorkerScratch& scratch) const {
+augment::RowTogether Preparer::row_together(const echo::Item& item, const UseKey& key, bool of_kept,
+                                            WorkerScratch& scratch) const {
   if (of_kept) scratch.augment_scratch->stages_done = 0;
   return {.in = of_kept ? &item.sample() : &scratch.sample,
           .key = drawn_key(key),

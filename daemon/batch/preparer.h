@@ -83,9 +83,9 @@ class Preparer {
   Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
-  // A part of the steps can take several samples at a time (augment::Chain::run_together). For a row
-  // of encoded bytes: begin_encoded, then run_together, then prepare_encoded with the same scratch,
-  // which does the rest. For a row of a kept form: run_together, then prepare_kept.
+  // A part of the steps can take several samples at a time (augment::Chain::run_together). For a
+  // row of encoded bytes: begin_encoded, then run_together, then prepare_encoded with the same
+  // scratch, which does the rest. For a row of a kept form: run_together, then prepare_kept.
   bool has_together(bool of_kept) const;
   // Fills `scratch.sample` as prepare_encoded does.
   Status begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,

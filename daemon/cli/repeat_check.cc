@@ -105,10 +105,11 @@ Status differs_in_chunk(const engine::StreamCore& core, std::uint64_t record,
                         const std::string& what) {
   return Status(
       Code::kFailedPrecondition,
-      fmt::format("python.function: its result for sample {} (key {}) depends on the other samples "
-                  "of its chunk: {}; with `batched`, it has to treat each sample by itself, and may "
-                  "draw only from the generator of that sample",
-                  record, core.data_set->index().key(record), what));
+      fmt::format(
+          "python.function: its result for sample {} (key {}) depends on the other samples "
+          "of its chunk: {}; with `batched`, it has to treat each sample by itself, and may "
+          "draw only from the generator of that sample",
+          record, core.data_set->index().key(record), what));
 }
 
 // What differs; empty: nothing.
@@ -116,7 +117,8 @@ std::string difference(const engine::StreamCore& core, const MadeRow& first,
                        const MadeRow& second) {
   if (first.error != second.error) return first.error.empty() ? second.error : "the error differs";
   for (std::size_t i = 0; i < std::min(first.fields.size(), second.fields.size()); ++i) {
-    if (first.fields[i] != second.fields[i]) return "field " + core.ring_spec.fields[i].name + " differs";
+    if (first.fields[i] != second.fields[i])
+      return "field " + core.ring_spec.fields[i].name + " differs";
   }
   return {};
 }

@@ -232,8 +232,9 @@ Status check_python_set(const v1::Read& read, const SourceLocations& locations) 
     return locations.error(read, key, "is for data at an address, not for 'python'; leave it out");
   }
   if (read.python().has_batched() || read.python().has_chunk()) {
-    return locations.error(read.python(), read.python().has_batched() ? "batched" : "chunk",
-                           "is for the step 'python'; a data set is asked for one sample at a time");
+    return locations.error(
+        read.python(), read.python().has_batched() ? "batched" : "chunk",
+        "is for the step 'python'; a data set is asked for one sample at a time");
   }
   if (read.python().fields_size() == 0) return Status();
   return locations.error(read.python(), "fields",

@@ -136,8 +136,8 @@ class Item : public std::enable_shared_from_this<Item> {
 };
 
 // One worker's right to make a row from the encoded bytes of an item, while it does not hold the
-// item's lock: two uses of a record in flight must not decode it twice. It keeps the bytes. A worker
-// with claims waits for no other claim, so claims cannot wait for each other in a circle.
+// item's lock: two uses of a record in flight must not decode it twice. It keeps the bytes. A
+// worker with claims waits for no other claim, so claims cannot wait for each other in a circle.
 class Claim {
  public:
   // Of an item that is not claimed and has encoded bytes.

@@ -27,8 +27,8 @@ struct Function {
   std::vector<std::string> names;  // of a data set: the elements of its samples, if they are tuples
   // It gets a chunk of samples at a time: arrays of all of them.
   bool is_batched = false;
-  std::uint32_t samples = 1;       // that one exchange of messages has at most
-  std::uint8_t step = 0;           // the number of the step, part of the keys of random draws
+  std::uint32_t samples = 1;  // that one exchange of messages has at most
+  std::uint8_t step = 0;      // the number of the step, part of the keys of random draws
   std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
   std::vector<decode::FieldType> outputs;  // what it returns
   std::uint32_t workers = 1;

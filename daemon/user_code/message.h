@@ -2,8 +2,8 @@
 // shared memory; a message only says where. worker.py has the other side.
 //
 // A call is a head (CallHead), a key for each sample (KeyWords), and for each sample, one after the
-// other, the places of its inputs (ArrayWords). The answer to it is a head (ReplyHead) and, for each
-// sample, the places of its outputs, or a reason as text.
+// other, the places of its inputs (ArrayWords). The answer to it is a head (ReplyHead) and, for
+// each sample, the places of its outputs, or a reason as text.
 //
 // A function of one sample is called for each sample in turn. When it fails for one that is not the
 // first, the answer has the samples before it only: fewer places than the call has samples.
@@ -51,8 +51,8 @@ struct Layout {
   std::uint64_t bytes = 0;         // of the area
 };
 // Lays the arrays one after the other, input by input. `stacked`: those of an input with a fixed
-// shape follow each other without gaps, as one array of all samples. kResourceExhausted if they need
-// more than `bytes_max`.
+// shape follow each other without gaps, as one array of all samples. kResourceExhausted if they
+// need more than `bytes_max`.
 Result<Layout> lay_out(std::span<const SampleCall> samples,
                        const std::vector<decode::FieldType>& inputs, bool stacked,
                        std::uint64_t bytes_max);

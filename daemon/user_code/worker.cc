@@ -160,8 +160,8 @@ const Outcome& Worker::await_loaded(const Patience& patience) {
 }
 
 Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience& patience) {
-  ECHOLINE_ASSIGN(const Layout layout, lay_out(samples, function_.inputs, function_.is_batched,
-                                               input_.size()));
+  ECHOLINE_ASSIGN(const Layout layout,
+                  lay_out(samples, function_.inputs, function_.is_batched, input_.size()));
   ECHOLINE_ASSIGN(const std::span<std::byte> area, input_.reserve(layout.bytes));
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
     const std::size_t inputs = function_.inputs.size();

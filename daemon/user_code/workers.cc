@@ -226,9 +226,8 @@ Result<Outcome> Workers::exchange(Worker& worker, std::span<const SampleCall> sa
   // A function of one sample is called for samples that take a moment (Function::samples). If one
   // of them hangs, nobody has to wait for the time of all.
   const std::uint64_t times = function_.is_batched ? samples.size() : 1;
-  Result<Outcome> outcome =
-      worker.call(samples, {.deadline_ns = begin_ns + times * function_.timeout_ns,
-                            .stopping = stopping});
+  Result<Outcome> outcome = worker.call(
+      samples, {.deadline_ns = begin_ns + times * function_.timeout_ns, .stopping = stopping});
   counters_.ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
   written = worker.take_written();
   if (!written.empty()) log_.wrote(written);

@@ -87,11 +87,11 @@ class PythonStep(PythonCase):
         write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
                                            suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
 
-    def steps(self, function="noise", out="image: {}", echo="", before=(), after=(), fields="", batch=8, last="partial", **settings):
+    def steps(self, function="noise", out="image: {}", echo="", before=(), after=(), decoded="", batch=8, last="partial", **settings):
         settings = {"workers": 2, "timeout": "2s", "interpreter": PYTHON, "environment": "[TEST_MARKS]", **settings}
         more = "".join(f", {key}: {value}" for key, value in settings.items())
         return [f"read: {{url: '{self.place}/set.tar'}}", "shuffle: {window: 16}",
-                f"decode: {{image: {{key: u8, as: uint8, shape: [16, 16, 3]}}, label: {{key: cls, as: int64}}{fields}}}", *before,
+                f"decode: {{image: {{key: u8, as: uint8, shape: [16, 16, 3]}}, label: {{key: cls, as: int64}}{decoded}}}", *before,
                 f"python: {{file: {self.source}, function: {function}, out: {{{out}}}{more}}}", echo, *after,
                 f"batch: {{size: {batch}, last: {last}}}", "publish: {slots: 4}"]
 
@@ -120,7 +120,7 @@ class PythonStep(PythonCase):
             self.assertGreater(daemon.total("echoline_python_call_seconds_total"), 0)
 
     CHUNK = {"function": "chunk", "out": "image: {}, draw: {as: float64}, label: {}, text: {}, name: {as: uint8, max_length: 9}",
-             "fields": ", text: {key: cls, as: text}", "batch": 12, "batched": "true"}
+             "decoded": ", text: {key: cls, as: text}", "batch": 12, "batched": "true"}
 
     def chunk_rows(self, **options):
         """The rows of two epochs, and (samples with results, repeated chunks, log)."""

@@ -142,8 +142,8 @@ TEST(Calls, OnlyFieldsOfAFixedShapeAreOneArrayOfAllSamples) {
   const Samples three(3, 8);
   const auto offsets = [&](bool stacked) {
     std::vector<std::uint64_t> found;
-    for (const ArrayPlace& place : lay_out(three.calls, three.inputs, stacked, 1024)->places)
-      found.push_back(place.offset);
+    const Result<Layout> layout = lay_out(three.calls, three.inputs, stacked, 1024);
+    for (const ArrayPlace& place : layout.value().places) found.push_back(place.offset);
     return found;
   };
   // By sample and input.

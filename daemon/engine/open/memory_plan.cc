@@ -57,7 +57,8 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   // A throttled local source imitates a store.
   const bool local = read.has_python() || is_local(read.url(0));
   const bool disk = local && !read.has_throttle() && growth == 1;
-  const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
+  const std::uint64_t most =
+      most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),

@@ -33,8 +33,8 @@ void RowGroup::add_row(std::uint32_t index) {
 
 batch::WorkerScratch& RowGroup::next_scratch() {
   if (own_.beside.size() == members_.size()) {
-    own_.beside.push_back(std::make_unique<batch::WorkerScratch>(
-        core_.preparer->make_scratch_beside(own_)));
+    own_.beside.push_back(
+        std::make_unique<batch::WorkerScratch>(core_.preparer->make_scratch_beside(own_)));
   }
   return *own_.beside[members_.size()];
 }

@@ -17,8 +17,8 @@
 
 namespace echoline::engine {
 
-// Shared by the pass and its batches. make_row and make_together are called by workers, stop and finish_ragged by the
-// pass.
+// Shared by the pass and its batches. make_row and make_together are called by workers, stop and
+// finish_ragged by the pass.
 class RowMaker {
  public:
   // `number`: of the pass, in traces.

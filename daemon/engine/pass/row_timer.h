@@ -13,8 +13,8 @@
 
 namespace echoline::engine {
 
-// Of one row, or of rows that are made together, on their worker. Times them if their turn has come,
-// or if the stream is traced.
+// Of one row, or of rows that are made together, on their worker. Times them if their turn has
+// come, or if the stream is traced.
 class RowTimer {
  public:
   RowTimer(batch::StepSampler& sampler, trace::Recorder& recorder, std::size_t worker);

@@ -120,7 +120,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_python_calls_total", "stream,outcome",
      "Samples for which users' functions and data sets (python) were called, by outcome: returned, "
      "raised (an exception), refused (the result is not what `out` says), died (the process ended; "
-     "the sample is tried once more) or timeout (the same). Of several samples that were handed over "
+     "the sample is tried once more) or timeout (the same). Of several samples that were handed "
+     "over "
      "together, died and timeout count once, and the others when they are called alone. All "
      "echoline_python metrics exist only for streams with such a step or data set."},
     {"echoline_python_chunks_repeated_total", "stream",
