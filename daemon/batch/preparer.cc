@@ -37,13 +37,6 @@ WorkerScratch Preparer::make_scratch() const {
   return scratch;
 }
 
-WorkerScratch Preparer::make_scratch_beside(const WorkerScratch& own) const {
-  WorkerScratch scratch;
-  scratch.decode_scratch = own.decode_scratch;
-  scratch.augment_scratch = chain_->make_scratch();
-  return scratch;
-}
-
 std::uint64_t Preparer::image_fields() const {
   return static_cast<std::uint64_t>(
       std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
@@ -97,12 +90,6 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
   return {};
 }
 
-bool Preparer::has_together(bool of_kept) const {
-  // Kept rows are finished.
-  if (of_kept && echo_point_ != plan::EchoPoint::kSample) return false;
-  return chain_->has_together(of_kept);
-}
-
 Status Preparer::begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
                                WorkerScratch& scratch) const {
   // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
@@ -110,14 +97,6 @@ Status Preparer::begin_encoded(const echo::Item& item, const UseKey& key, bool u
   const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
   scratch.augment_scratch->stages_done = 0;
   return find_or_make(item, drawn_key(key), whole, scratch);
-}
-
-augment::RowTogether Preparer::row_together(const echo::Item& item, const UseKey& key, bool of_kept,
-                                            WorkerScratch& scratch) const {
-  if (of_kept) scratch.augment_scratch->stages_done = 0;
-  return {.in = of_kept ? &item.sample() : &scratch.sample,
-          .key = drawn_key(key),
-          .scratch = scratch.augment_scratch.get()};
 }
 
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,

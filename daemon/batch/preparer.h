@@ -83,18 +83,12 @@ class Preparer {
   Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
-  // A part of the steps can take several samples at a time (augment::Chain::run_together). For a
-  // row of encoded bytes: begin_encoded, then run_together, then prepare_encoded with the same
-  // scratch, which does the rest. For a row of a kept form: run_together, then prepare_kept.
-  bool has_together(bool of_kept) const;
-  // Fills `scratch.sample` as prepare_encoded does.
+  // The first part of prepare_encoded: fills `scratch.sample`. If Chain::run_together comes
+  // between, prepare_encoded with the same scratch does the rest.
   Status begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
                        WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
-  // For run_together: a row that has begun, or one of an item with a kept form.
-  augment::RowTogether row_together(const echo::Item& item, const UseKey& key, bool of_kept,
-                                    WorkerScratch& scratch) const;
-  // A scratch of a row that is made together with others, by the thread that has `own`.
-  WorkerScratch make_scratch_beside(const WorkerScratch& own) const;
+  // The key of the use's draws.
+  UseKey drawn_key(const UseKey& key) const;
 
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the
@@ -116,8 +110,6 @@ class Preparer {
                 WorkerScratch& scratch) const;
   // Cuts a record into `scratch.fields`, which refer to `bytes`.
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& scratch) const;
-  // The key of the use's draws.
-  UseKey drawn_key(const UseKey& key) const;
   // Fills scratch.sample from the sample cache, from a server's frame, or by decoding and the steps
   // before `prepare`. `whole`: the item keeps the sample for other uses, which need other parts of
   // its pictures.

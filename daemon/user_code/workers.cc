@@ -23,16 +23,6 @@ bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->loa
 
 Status cancelled() { return Status(Code::kCancelled, "the pass has ended"); }
 
-// By output: the input of its name; inputs.size() if there is none.
-std::vector<std::size_t> same_inputs(const Function& function) {
-  std::vector<std::size_t> same;
-  for (const decode::FieldType& output : function.outputs) {
-    const auto found = std::ranges::find(function.inputs, output.name, &decode::FieldType::name);
-    same.push_back(static_cast<std::size_t>(found - function.inputs.begin()));
-  }
-  return same;
-}
-
 // How long a process may load the function: `timeout` may give it more time.
 Patience until_loaded(const Function& function, const std::atomic<bool>* stopping) {
   return {.deadline_ns = monotonic_ns() + std::max(kLoadLeastNs, function.timeout_ns),
@@ -77,7 +67,7 @@ std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
 }  // namespace
 
 Workers::Workers(Function function)
-    : function_(std::move(function)), same_input_(same_inputs(function_)), log_(function_.file) {}
+    : function_(std::move(function)), results_(function_), verdicts_(function_, counters_) {}
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
@@ -103,7 +93,7 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
   ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
   workers->versions_ = printable(outcome.reply.summary);
   workers->length_ = outcome.reply.length;
-  workers->log_.wrote(written);
+  workers->verdicts_.log().wrote(written);
   return workers;
 }
 
@@ -198,7 +188,7 @@ Progress Workers::run_several(std::span<const SampleCall> samples,
   if (!worker.ok()) return none;
   Ended ended = Ended::kReply;
   const Progress progress =
-      call_several(**worker, samples.first(fitting(samples)), stopping, ended);
+      call_several(**worker, samples.first(samples_together(function_, samples)), stopping, ended);
   if (ended == Ended::kReply) {
     give_back(std::move(*worker));
     return progress;
@@ -206,18 +196,6 @@ Progress Workers::run_several(std::span<const SampleCall> samples,
   destroy(std::move(*worker));
   give_back(nullptr);
   return none;
-}
-
-std::size_t Workers::fitting(std::span<const SampleCall> samples) const {
-  const std::size_t most = std::min<std::size_t>(samples.size(), function_.samples);
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < most; ++i) {
-    // With gaps, and one more for each input: not less than lay_out needs.
-    for (const decode::Tensor* tensor : samples[i].arguments)
-      bytes += tensor->content().size() + 2 * kAlignment;
-    if (bytes > function_.sample_bytes) return std::max<std::size_t>(1, i);
-  }
-  return most;
 }
 
 Result<Outcome> Workers::exchange(Worker& worker, std::span<const SampleCall> samples,
@@ -230,7 +208,7 @@ Result<Outcome> Workers::exchange(Worker& worker, std::span<const SampleCall> sa
       samples, {.deadline_ns = begin_ns + times * function_.timeout_ns, .stopping = stopping});
   counters_.ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
   written = worker.take_written();
-  if (!written.empty()) log_.wrote(written);
+  if (!written.empty()) verdicts_.log().wrote(written);
   return outcome;
 }
 
@@ -240,8 +218,8 @@ Status Workers::call(Worker& worker, const SampleCall& sample, const std::atomic
   Result<Outcome> outcome = exchange(worker, {&sample, 1}, stopping, written);
   if (!outcome.ok()) return outcome.status();
   if (outcome->ended == Ended::kReply) {
-    if (outcome->reply.kind != ReplyKind::kResult) return count_failure(outcome->reply);
-    const Result<std::size_t> taken = take_results(outcome->reply, worker.results(), {&sample, 1});
+    if (outcome->reply.kind != ReplyKind::kResult) return verdicts_.of_failure(outcome->reply);
+    const Result<std::size_t> taken = results_.take(outcome->reply, worker.results(), {&sample, 1});
     if (taken.ok()) {
       counters_.returned.fetch_add(1, std::memory_order_relaxed);
       return {};
@@ -249,7 +227,7 @@ Status Workers::call(Worker& worker, const SampleCall& sample, const std::atomic
     *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.status().message()};
   }
   ended = outcome->ended;
-  return count_loss(*outcome, written);
+  return verdicts_.of_loss(*outcome, written);
 }
 
 Progress Workers::call_several(Worker& worker, std::span<const SampleCall> samples,
@@ -260,7 +238,7 @@ Progress Workers::call_several(Worker& worker, std::span<const SampleCall> sampl
   if (!outcome.ok()) return progress;
   const Reply& reply = outcome->reply;
   if (outcome->ended == Ended::kReply && reply.kind == ReplyKind::kResult) {
-    const Result<std::size_t> taken = take_results(reply, worker.results(), samples);
+    const Result<std::size_t> taken = results_.take(reply, worker.results(), samples);
     if (taken.ok()) {
       progress.done = *taken;
     } else {
@@ -273,78 +251,13 @@ Progress Workers::call_several(Worker& worker, std::span<const SampleCall> sampl
   if (ended != Ended::kStopped) counters_.repeated.fetch_add(1, std::memory_order_relaxed);
   if (ended != Ended::kReply) {
     // No verdict on a sample.
-    static_cast<void>(count_loss(*outcome, written));
+    static_cast<void>(verdicts_.of_loss(*outcome, written));
   } else if (!function_.is_batched) {
     progress.next = progress.done + 1;
-  } else if (samples.size() > 1) {
-    // The calls with one sample may succeed; then nothing else would tell of this.
-    log_.failed("of a chunk: " + reply.group,
-                fmt::format("{}: for a chunk of {} samples: {}; they are called one by one",
-                            function_.name, samples.size(), reply.summary),
-                reply.details);
+  } else {
+    verdicts_.of_chunk(reply, samples.size());
   }
   return progress;
-}
-
-Result<std::size_t> Workers::take_results(const Reply& reply, std::span<const std::byte> area,
-                                          std::span<const SampleCall> samples) const {
-  const std::size_t outputs = function_.outputs.size();
-  const std::size_t answered = reply.arrays.size() / outputs;
-  // A function of one sample may have failed for a later one; a chunk has all results or none.
-  const std::size_t least = function_.is_batched ? samples.size() : 1;
-  if (reply.arrays.size() % outputs != 0 || answered < least || answered > samples.size())
-    return Status(Code::kInvalidArgument, "a wrong number of fields");
-  for (std::size_t i = 0; i < reply.arrays.size(); ++i) {
-    ECHOLINE_TRY(take_result(reply.arrays[i], area, samples[i / outputs], i % outputs));
-  }
-  return answered;
-}
-
-Status Workers::take_result(const ArrayPlace& place, std::span<const std::byte> area,
-                            const SampleCall& sample, std::size_t output) const {
-  const decode::FieldType& type = function_.outputs[output];
-  decode::Tensor& result = *sample.results[output];
-  if (place.dtype == 0) {
-    if (same_input_[output] == sample.arguments.size())
-      return Status(Code::kInvalidArgument, "a field that was no argument");
-    const decode::Tensor& argument = *sample.arguments[same_input_[output]];
-    ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
-    result.borrow(argument);
-    return {};
-  }
-  ECHOLINE_TRY(check_array(place, type, area.size()));
-  result.part.reset();
-  result.reduction = {};
-  result.borrowed.reset();
-  result.dtype = type.dtype;
-  result.shape = place.shape;
-  result.bytes.resize(place.bytes());
-  // Copied before anything looks at it: the worker can still write there.
-  const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
-  std::copy(bytes.begin(), bytes.end(), result.bytes.data());
-  return {};
-}
-
-Status Workers::count_failure(const Reply& reply) {
-  const bool raised = reply.kind == ReplyKind::kRaised;
-  (raised ? counters_.raised : counters_.refused).fetch_add(1, std::memory_order_relaxed);
-  log_.failed(reply.group, fmt::format("{}: {}", function_.name, reply.summary), reply.details);
-  return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}", function_.name, printable(reply.summary)));
-}
-
-Status Workers::count_loss(const Outcome& outcome, const std::string& written) {
-  // Not a failure: nobody wants the result any more.
-  if (outcome.ended == Ended::kStopped) return {};
-  const bool late = outcome.ended == Ended::kTimedOut;
-  (late ? counters_.timed_out : counters_.died).fetch_add(1, std::memory_order_relaxed);
-  const std::string reason =
-      late ? fmt::format("a call took more than {} ms (timeout)", function_.timeout_ns / 1'000'000)
-           : "its process " + outcome.reason;
-  log_.failed(reason, fmt::format("{}: {}; another process is started", function_.name, reason),
-              written);
-  return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}, twice", function_.name, reason));
 }
 
 }  // namespace echoline::user_code

@@ -15,23 +15,11 @@
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
 #include "user_code/function.h"
-#include "user_code/step_log.h"
+#include "user_code/results.h"
+#include "user_code/verdicts.h"
 #include "user_code/worker.h"
 
 namespace echoline::user_code {
-
-// Sums over all samples.
-struct Counters {
-  std::atomic<std::uint64_t> returned{0};
-  std::atomic<std::uint64_t> raised{0};   // an exception
-  std::atomic<std::uint64_t> refused{0};  // what it returned was not what the step declares
-  std::atomic<std::uint64_t> died{0};     // the process ended, or sent what is no reply
-  std::atomic<std::uint64_t> timed_out{0};
-  std::atomic<std::uint64_t> repeated{0};  // exchanges after which samples were called one by one
-  std::atomic<std::uint64_t> ns{0};  // from the call to the answer, without waits for a worker
-  std::atomic<std::uint64_t> replaced{0};  // workers
-  std::atomic<std::uint64_t> workers{0};   // processes now
-};
 
 // What is decided about the first of several samples.
 struct Progress {
@@ -73,8 +61,6 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
-  // How many of the samples one exchange may have.
-  std::size_t fitting(std::span<const SampleCall> samples) const;
   // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
   Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
                            const std::atomic<bool>* stopping, std::string& written);
@@ -83,21 +69,11 @@ class Workers {
               Ended& ended);
   Progress call_several(Worker& worker, std::span<const SampleCall> samples,
                         const std::atomic<bool>* stopping, Ended& ended);
-  // Takes the results of all samples of the reply, not more than `samples`, out of the worker's
-  // memory, if they are right. Returns their number.
-  Result<std::size_t> take_results(const Reply& reply, std::span<const std::byte> area,
-                                   std::span<const SampleCall> samples) const;
-  Status take_result(const ArrayPlace& place, std::span<const std::byte> area,
-                     const SampleCall& sample, std::size_t output) const;
-  // The errors of a call that was answered without a result, and of one that was not answered.
-  Status count_failure(const Reply& reply);
-  Status count_loss(const Outcome& outcome, const std::string& written);
 
   const Function function_;
-  const std::vector<std::size_t>
-      same_input_;  // by output: the input of its name; inputs.size(): none
+  const Results results_;
   Counters counters_;
-  StepLog log_;
+  Verdicts verdicts_;
   std::string versions_;
   std::uint64_t length_ = 0;  // as the first process has said; all others have to agree
   Mutex mutex_;               // no other lock is taken under it

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/chunk_size.h"
 #include "engine/pass/row_maker.h"
 
 namespace echoline::engine {
@@ -42,7 +43,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
   // Zero for rows that are not made here, so their ragged fields are empty.
   ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
   std::uint32_t begin = 0;
-  for (const std::uint32_t end : chunk_ends(rows, maker->chunk_limits(mean_record_bytes))) {
+  for (const std::uint32_t end : chunk_ends(rows, maker->chunk_size().limits(mean_record_bytes))) {
     chunks.emplace_back(*this, std::exchange(begin, end), end);
   }
   // Before any chunk starts: the batch is done when the count reaches zero.

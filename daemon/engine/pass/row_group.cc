@@ -5,16 +5,22 @@
 
 namespace echoline::engine {
 
+bool RowGroup::is_possible(const StreamCore& core, bool of_kept) {
+  // At the other echo points the kept form is the finished row.
+  if (of_kept && core.plan->spec().echo_point != plan::EchoPoint::kSample) return false;
+  return core.preparer->chain().has_together(of_kept);
+}
+
 std::uint32_t RowGroup::add(std::uint32_t begin, std::uint32_t end) {
   std::uint32_t index = begin;
   for (; index < end && bytes_ < kTogetherBytes; ++index) {
-    if (!batch_.rows[index].made) add_row(index);
+    if (!planned_[index].made) add_row(index);
   }
   return index;
 }
 
 void RowGroup::add_row(std::uint32_t index) {
-  const InFlightRow& planned = batch_.rows[index];
+  const InFlightRow& planned = planned_[index];
   echo::Item& item = *planned.item;
   const MutexLock lock(item.mutex);
   // What another row is made of now may be kept afterwards.
@@ -26,17 +32,23 @@ void RowGroup::add_row(std::uint32_t index) {
     if (!core_.preparer->begin_encoded(item, key, planned.used_again, scratch).ok()) return;
     member.claim = std::make_unique<echo::Claim>(item);
   }
-  rows_.push_back(core_.preparer->row_together(item, key, of_kept_, scratch));
+  rows_.push_back({.in = of_kept_ ? &item.sample() : &scratch.sample,
+                   .key = core_.preparer->drawn_key(key),
+                   .scratch = scratch.augment_scratch.get()});
   bytes_ += rows_.back().in->bytes();
   members_.push_back(std::move(member));
 }
 
 batch::WorkerScratch& RowGroup::next_scratch() {
   if (own_.beside.size() == members_.size()) {
-    own_.beside.push_back(
-        std::make_unique<batch::WorkerScratch>(core_.preparer->make_scratch_beside(own_)));
+    auto scratch = std::make_unique<batch::WorkerScratch>();
+    scratch->decode_scratch = own_.decode_scratch;
+    scratch->augment_scratch = core_.preparer->chain().make_scratch();
+    own_.beside.push_back(std::move(scratch));
   }
-  return *own_.beside[members_.size()];
+  batch::WorkerScratch& next = *own_.beside[members_.size()];
+  next.augment_scratch->stages_done = 0;
+  return next;
 }
 
 void RowGroup::run(const std::atomic<bool>* stopping) {

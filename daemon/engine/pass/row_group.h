@@ -5,12 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "echo/item.h"
 #include "engine/open/stream_core.h"
-#include "engine/pass/in_flight_batch.h"
+#include "engine/pass/in_flight_row.h"
 
 namespace echoline::engine {
 
@@ -25,9 +24,12 @@ class RowGroup {
     std::unique_ptr<echo::Claim> claim;  // of a row of encoded bytes
   };
 
+  // Whether steps of the stream take several samples; `of_kept` as below.
+  static bool is_possible(const StreamCore& core, bool of_kept);
   // `own` is the scratch of the worker. `of_kept`: rows of kept forms, else of encoded bytes.
-  RowGroup(const StreamCore& core, InFlightBatch& batch, batch::WorkerScratch& own, bool of_kept)
-      : core_(core), batch_(batch), own_(own), of_kept_(of_kept) {}
+  RowGroup(const StreamCore& core, const std::vector<InFlightRow>& rows, batch::WorkerScratch& own,
+           bool of_kept)
+      : core_(core), planned_(rows), own_(own), of_kept_(of_kept) {}
 
   // Adds the rows of [begin, end) that are not made yet, while there is memory for them. Returns
   // where the next group begins. Waits for no other worker's rows.
@@ -42,7 +44,7 @@ class RowGroup {
   void add_row(std::uint32_t index);
 
   const StreamCore& core_;
-  InFlightBatch& batch_;
+  const std::vector<InFlightRow>& planned_;  // of the batch
   batch::WorkerScratch& own_;
   const bool of_kept_;
   std::uint64_t bytes_ = 0;  // of the members' samples

@@ -13,21 +13,6 @@
 namespace echoline::engine {
 namespace {
 
-// The work of a group whose rows go through users' code together.
-constexpr std::uint64_t kGroupNs = 2'000'000;
-// Bounds the time of a task where records are tiny.
-constexpr std::uint64_t kChunkRowsMax = 64;
-
-// The largest number of rows of a group, whose results are in memory at the same time.
-std::uint32_t group_rows_max(const StreamCore& core) {
-  std::uint64_t row_bytes = 1;
-  for (const decode::FieldType& type : core.ring_spec.fields)
-    row_bytes += type.shape.elements() * shm::dtype_bytes(type.dtype);
-  const auto most = std::max<std::uint64_t>(1, kTogetherBytes / row_bytes);
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(most, core.preparer->chain().together_max()));
-}
-
 // Counts a worker while it is in make_row or make_together.
 class WorkerInside {
  public:
@@ -67,7 +52,7 @@ RowMaker::RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring>
       account_(std::move(account)),
       number_(number),
       places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)),
-      group_rows_max_(group_rows_max(*core_)),
+      chunk_size_(*core_),
       substitutes_(core_, account_) {}
 
 RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker) {
@@ -90,11 +75,11 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
 void RowMaker::make_together(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
                              std::size_t worker) {
   const WorkerInside inside(workers_inside_);
-  const std::uint32_t rows_max = group_rows();
+  const std::uint32_t rows_max = chunk_size_.group_rows();
   // Rows that take their places in turn are only copied.
   if (rows_max == 1 || end - begin == 1 || batch.turns) return;
   for (const bool of_kept : {false, true}) {
-    if (!core_->preparer->has_together(of_kept)) continue;
+    if (!RowGroup::is_possible(*core_, of_kept)) continue;
     for (std::uint32_t next = begin; next < end && !stopping_.load();)
       next = make_group(batch, next, std::min(end, next + rows_max), of_kept, worker);
   }
@@ -105,7 +90,7 @@ std::uint32_t RowMaker::make_group(InFlightBatch& batch, std::uint32_t begin, st
   batch::WorkerScratch& scratch = core_->worker_scratch[worker];
   const std::uint64_t begin_ns = monotonic_ns();
   RowTimer timer(scratch.sampler, *core_->recorder, worker);
-  RowGroup group(*core_, batch, scratch, of_kept);
+  RowGroup group(*core_, batch.rows, scratch, of_kept);
   const std::uint32_t next = group.add(begin, end);
   if (group.members().empty()) return next;
   group.run(&stopping_);
@@ -186,27 +171,6 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
   }
   write_row_words(batch, planned, sample, replaced);
   return Made::kDone;
-}
-
-std::uint32_t RowMaker::group_rows() const {
-  if (group_rows_max_ == 1 || core_->preparer->chain().wants_chunks()) return group_rows_max_;
-  const StreamCounters& counters = *core_->counters;
-  const std::uint64_t made = counters.prepare_first_rows.load(std::memory_order_relaxed) +
-                             counters.prepare_again_rows.load(std::memory_order_relaxed);
-  const std::uint64_t ns = counters.prepare_first_ns.load(std::memory_order_relaxed) +
-                           counters.prepare_again_ns.load(std::memory_order_relaxed);
-  if (made == 0) return 1;
-  // Where a row takes long, an exchange of messages costs little, and other workers have no work.
-  const std::uint64_t rows = kGroupNs / std::max<std::uint64_t>(1, ns / made);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(rows, 1, group_rows_max_));
-}
-
-ChunkLimits RowMaker::chunk_limits(std::uint64_t mean_record_bytes) const {
-  const auto usual = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kChunkBytes / mean_record_bytes, 1, kChunkRowsMax));
-  const std::uint32_t rows = group_rows();
-  if (rows == 1) return {.rows = usual, .bytes = kChunkBytes};
-  return {.rows = std::max(usual, rows), .bytes = kTogetherBytes};
 }
 
 void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,

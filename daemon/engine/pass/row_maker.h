@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/chunk_size.h"
 #include "engine/pass/in_flight_batch.h"
 #include "engine/pass/pass_account.h"
 #include "engine/pass/row_group.h"
@@ -28,8 +29,7 @@ class RowMaker {
   enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
   // Prepares row `index` of batch.rows at its place in the ring.
   Made make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker);
-  // How rows are cut into chunks.
-  ChunkLimits chunk_limits(std::uint64_t mean_record_bytes) const;
+  const ChunkSize& chunk_size() const { return chunk_size_; }
   // Makes those rows of [begin, end) of batch.rows that can be made together, and says so in them.
   // The others are for make_row, also where this has failed.
   void make_together(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
@@ -52,8 +52,6 @@ class RowMaker {
   // The row is made from the worker's scratch, or from that of a member of a group.
   Made fill_row(InFlightBatch& batch, std::uint32_t index, batch::WorkerScratch& scratch,
                 const RowGroup::Member* member, RowTimer& timer, bool& first_use);
-  // The number of rows that a group has now; 1: there are no groups.
-  std::uint32_t group_rows() const;
   // Makes a group of such rows; returns where the next one begins.
   std::uint32_t make_group(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
                            bool of_kept, std::size_t worker);
@@ -72,7 +70,7 @@ class RowMaker {
   const std::uint32_t number_;
   const bool places_in_turn_;
   std::atomic<bool> stopping_{false};
-  const std::uint32_t group_rows_max_;
+  const ChunkSize chunk_size_;
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
   Substitutes substitutes_;
 };
