@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kSourceBytesMax = 1 << 20;
 // More processes of one step are of no use before they are configured.
 constexpr std::uint32_t kAutoWorkersMax = 16;
+// Samples of one exchange: with more, messages hardly cost less.
+constexpr std::uint32_t kSamplesTogether = 16;
 
 Status error(std::string text) { return Status(Code::kInvalidArgument, std::move(text)); }
 
@@ -36,22 +38,54 @@ class PythonStep final : public SampleStep {
   const user_code::Workers* workers() const override { return workers_.get(); }
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Lists>(); }
 
+  std::uint32_t several_max() const override { return workers_->function().samples; }
+  bool is_batched() const override { return workers_->function().is_batched; }
+
   Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
              decode::Sample& out) const override {
     Lists& lists = *static_cast<Lists*>(scratch);
-    borrow_all(in, out, outputs_.size());
-    lists.arguments.clear();
-    for (const std::size_t field : arguments_) lists.arguments.push_back(&in.tensors[field]);
-    lists.results.clear();
-    for (const std::size_t field : results_) lists.results.push_back(&out.tensors[field]);
-    return workers_->run(lists.arguments, key, lists.stopping, lists.results);
+    Member member{.in = &in, .key = key, .out = &out};
+    fill(lists, {&member, 1});
+    return workers_->run(lists.calls.front(), lists.stopping);
+  }
+
+  void run_several(std::span<Member> members, Scratch* scratch) const override {
+    Lists& lists = *static_cast<Lists*>(scratch);
+    fill(lists, members);
+    for (std::size_t begin = 0; begin < members.size();) {
+      const user_code::Progress progress =
+          workers_->run_several(std::span(lists.calls).subspan(begin), lists.stopping);
+      for (std::size_t i = 0; i < progress.done; ++i) members[begin + i].is_done = true;
+      begin += progress.next;
+    }
   }
 
  private:
   struct Lists final : Scratch {
-    std::vector<const decode::Tensor*> arguments;
-    std::vector<decode::Tensor*> results;
+    std::vector<const decode::Tensor*> arguments;  // by sample and input
+    std::vector<decode::Tensor*> results;          // by sample and output
+    std::vector<user_code::SampleCall> calls;
   };
+
+  void fill(Lists& lists, std::span<Member> members) const {
+    lists.arguments.clear();
+    lists.results.clear();
+    lists.calls.clear();
+    for (const Member& member : members) {
+      borrow_all(*member.in, *member.out, outputs_.size());
+      for (const std::size_t field : arguments_)
+        lists.arguments.push_back(&member.in->tensors[field]);
+      for (const std::size_t field : results_) lists.results.push_back(&member.out->tensors[field]);
+    }
+    // The lists do not move any more.
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      lists.calls.push_back(
+          {.arguments =
+               std::span(lists.arguments).subspan(i * arguments_.size(), arguments_.size()),
+           .key = members[i].key,
+           .results = std::span(lists.results).subspan(i * results_.size(), results_.size())});
+    }
+  }
 
   const std::vector<decode::FieldType> outputs_;
   const std::vector<std::size_t> arguments_;  // fields before the step, by input of the function
@@ -219,9 +253,18 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();
+  function.is_batched = settings.batched();
+  function.samples = settings.has_chunk() ? settings.chunk() : kSamplesTogether;
   ECHOLINE_ASSIGN(function.account, user_code::account_of(settings.user()));
   function.variables = {settings.environment().begin(), settings.environment().end()};
   return function;
+}
+
+// The places of all arrays fit into one message.
+void limit_samples(user_code::Function& function) {
+  const std::size_t most =
+      user_code::samples_in_message(function.inputs.size(), function.outputs.size());
+  function.samples = std::min(function.samples, static_cast<std::uint32_t>(most));
 }
 
 // `inputs`: only the sample's number.
@@ -236,6 +279,7 @@ Result<std::unique_ptr<SampleStep>> make_data_set(const v1::Step& step, std::uin
   function.names = {settings.names().begin(), settings.names().end()};
   function.inputs = inputs;
   function.outputs = outputs;
+  limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
   return std::unique_ptr<SampleStep>(
       new PythonStep(std::move(outputs), {0}, std::move(results), std::move(workers)));
@@ -251,6 +295,7 @@ Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8
   ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
   for (const std::size_t field : arguments) function.inputs.push_back(inputs[field]);
   for (const std::size_t field : results) function.outputs.push_back(outputs[field]);
+  limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
   return std::unique_ptr<SampleStep>(new PythonStep(std::move(outputs), std::move(arguments),
                                                     std::move(results), std::move(workers)));

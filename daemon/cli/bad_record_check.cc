@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "record/core/data_set.h"
 
@@ -16,10 +17,10 @@ Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& at
   for (std::uint64_t i = 0; i < records.tried; ++i) {
     const std::uint64_t record =
         core.data_set->random_access() ? i * index.record_count() / records.tried : i;
-    ECHOLINE_ASSIGN(const MadeRow row, attempts.make(record));
-    if (row.error.empty() || records.bad++ > 0) continue;
-    records.first_error =
-        fmt::format("sample {} (key {}): {}", record, index.key(record), row.error);
+    ECHOLINE_ASSIGN(const std::vector<MadeRow> rows, attempts.make(record));
+    const std::string& error = rows.front().error;
+    if (error.empty() || records.bad++ > 0) continue;
+    records.first_error = fmt::format("sample {} (key {}): {}", record, index.key(record), error);
   }
   return records;
 }

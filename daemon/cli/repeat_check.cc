@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,22 +15,52 @@ namespace echoline::cli {
 namespace {
 
 constexpr std::uint64_t kRepeatsMax = 8;
+constexpr std::size_t kOtherChunk = 3;
 
 Status different(const engine::StreamCore& core, std::uint64_t record, const std::string& what) {
   return Status(
       Code::kFailedPrecondition,
       fmt::format("python.function: it returned something else when it was called again for sample "
-                  "{} (key {}) with the same arguments: {} differs; it may use only its arguments, "
+                  "{} (key {}) with the same arguments: {}; it may use only its arguments, "
                   "`rng`, and the generators of random, numpy and torch",
                   record, core.data_set->index().key(record), what));
 }
 
-Status compare(const engine::StreamCore& core, std::uint64_t record, const MadeRow& first,
-               const MadeRow& second) {
-  if (first.error != second.error) return different(core, record, "the error");
+Status differs_in_chunk(const engine::StreamCore& core, std::uint64_t record,
+                        const std::string& what) {
+  return Status(
+      Code::kFailedPrecondition,
+      fmt::format(
+          "python.function: its result for sample {} (key {}) depends on the other samples "
+          "of its chunk: {}; with `batched`, it has to treat each sample by itself, and may "
+          "draw only from the generator of that sample",
+          record, core.data_set->index().key(record), what));
+}
+
+// What differs; empty: nothing.
+std::string difference(const engine::StreamCore& core, const MadeRow& first,
+                       const MadeRow& second) {
+  if (first.error != second.error) return first.error.empty() ? second.error : "the error differs";
   for (std::size_t i = 0; i < std::min(first.fields.size(), second.fields.size()); ++i) {
     if (first.fields[i] != second.fields[i])
-      return different(core, record, "field " + core.ring_spec.fields[i].name);
+      return "field " + core.ring_spec.fields[i].name + " differs";
+  }
+  return {};
+}
+
+// Chunks of `size` instead of single samples.
+Status check_chunks(const engine::StreamCore& core, RowAttempts& attempts,
+                    const std::vector<MadeRow>& rows, std::size_t size) {
+  for (std::size_t begin = 0; begin + 1 < rows.size(); begin += size) {
+    ECHOLINE_ASSIGN(const std::vector<MadeRow> chunk,
+                    attempts.make(begin, std::min(size, rows.size() - begin)));
+    // A sample that is bad by itself makes its chunk fail, which is then called one by one.
+    const auto bad = std::ranges::any_of(std::span(rows).subspan(begin, chunk.size()),
+                                         [](const MadeRow& row) { return !row.error.empty(); });
+    for (std::size_t i = 0; i < chunk.size() && !bad; ++i) {
+      const std::string what = difference(core, rows[begin + i], chunk[i]);
+      if (!what.empty()) return differs_in_chunk(core, begin + i, what);
+    }
   }
   return {};
 }
@@ -40,15 +71,18 @@ Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts) {
   const std::uint64_t count = std::min(core.data_set->index().record_count(), kRepeatsMax);
   std::vector<MadeRow> rows;
   for (std::uint64_t record = 0; record < count; ++record) {
-    ECHOLINE_ASSIGN(MadeRow row, attempts.make(record));
-    rows.push_back(std::move(row));
+    ECHOLINE_ASSIGN(std::vector<MadeRow> row, attempts.make(record, 1));
+    rows.push_back(std::move(row.front()));
   }
   // Backwards: a function that counts its calls gives other results.
   for (std::uint64_t record = count; record-- > 0;) {
-    ECHOLINE_ASSIGN(const MadeRow again, attempts.make(record));
-    ECHOLINE_TRY(compare(core, record, rows[record], again));
+    ECHOLINE_ASSIGN(const std::vector<MadeRow> again, attempts.make(record, 1));
+    const std::string what = difference(core, rows[record], again.front());
+    if (!what.empty()) return different(core, record, what);
   }
-  return {};
+  if (!core.preparer->chain().wants_chunks()) return {};
+  ECHOLINE_TRY(check_chunks(core, attempts, rows, kRepeatsMax));
+  return check_chunks(core, attempts, rows, kOtherChunk);
 }
 
 }  // namespace echoline::cli

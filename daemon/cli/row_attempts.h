@@ -1,9 +1,9 @@
 // Makes single rows of an open stream, for `echoline check`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,18 +26,21 @@ class RowAttempts {
  public:
   static Result<RowAttempts> open(const v1::Stream& stream, const engine::StreamCore& core);
 
-  // The row of the record's first use in epoch 0. An error: the record cannot be read.
-  Result<MadeRow> make(std::uint64_t record);
+  // The rows of the first uses, in epoch 0, of record `begin` and those after it. One by one, or
+  // together, where all begin before one of them goes on. An error: a record cannot be read.
+  Result<std::vector<MadeRow>> make(std::uint64_t begin, std::size_t count = 1);
 
  private:
   RowAttempts(const engine::StreamCore& core, std::unique_ptr<source::Source> source);
 
-  Status fill(std::uint64_t record, std::span<const std::byte> bytes,
-              std::vector<std::string>& fields);
+  void run_together(std::uint64_t begin, std::vector<MadeRow>& rows);
+  // Runs what is left of the steps.
+  Status finish(std::uint64_t record, batch::WorkerScratch& scratch,
+                std::vector<std::string>& fields);
 
   const engine::StreamCore* core_;
   std::unique_ptr<source::Source> source_;
-  batch::WorkerScratch scratch_;
+  std::vector<batch::WorkerScratch> scratches_;
 };
 
 }  // namespace echoline::cli

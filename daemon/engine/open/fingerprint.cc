@@ -40,6 +40,9 @@ void leave_essence(v1::Python& python) {
   python.clear_sample_bytes();
   python.clear_environment();
   python.clear_user();
+  // Results do not depend on how samples are cut into chunks.
+  python.clear_chunk();
+  if (!python.batched()) python.clear_batched();
 }
 
 // The part of a stream's definition that changes order or values, without the seed.

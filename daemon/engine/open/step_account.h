@@ -25,8 +25,13 @@ class StepAccount {
     RowTimes first_rows, again_rows;  // estimated, as the costs
   };
 
-  // A timed row, which represents `rows` of them. `first_use`: it was decoded.
-  void add(const StepTimes& times, std::uint64_t rows, bool first_use) ECHOLINE_EXCLUDES(mutex_);
+  // What was timed: one row, or several that were made together.
+  struct Timed {
+    std::uint64_t represented = 0;  // rows, those that were timed among them
+    std::uint64_t rows = 1;
+    bool first_use = false;  // they were decoded
+  };
+  void add(const StepTimes& times, const Timed& timed) ECHOLINE_EXCLUDES(mutex_);
   Totals totals() const ECHOLINE_EXCLUDES(mutex_);
 
  private:

@@ -13,6 +13,7 @@
 #include "batch/preparer.h"
 #include "batch/sample_cache.h"
 #include "cache/levels.h"
+#include "echo/item.h"
 #include "engine/api/slow_policy.h"
 #include "engine/fetch/fetcher.h"
 #include "engine/open/bad_records.h"
@@ -33,6 +34,8 @@ namespace echoline::engine {
 inline constexpr std::uint64_t kAheadOverheadBytes = 512;
 // Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
 inline constexpr std::uint64_t kChunkBytes = 64 << 10;
+// The same, at most, of rows that go through users' code together; and of their samples.
+inline constexpr std::uint64_t kTogetherBytes = 8 << 20;
 
 // Sums over all passes since the stream was created. Any thread. Nanoseconds are of worker threads.
 struct StreamCounters {
@@ -112,5 +115,11 @@ struct StreamCore {
   // Reports that the stream cannot continue. Any thread; the first report counts.
   std::function<void(const Status&)> fail;
 };
+
+// What the draws of a row depend on. The item's lock is held.
+inline UseKey use_key(const StreamCore& core, const echo::Item& item, std::uint32_t use) {
+  return {core.seed, item.record, item.epoch, static_cast<std::uint16_t>(item.first_draw + use),
+          static_cast<std::uint16_t>(item.first_draw)};
+}
 
 }  // namespace echoline::engine

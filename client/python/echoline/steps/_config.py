@@ -48,6 +48,8 @@ Python = TypedDict("Python", {
     "names": Sequence[Text],
     "out": Mapping[str, PythonField],
     "workers": CountOrAuto,
+    "batched": bool,
+    "chunk": int,
     "timeout": Time,
     "memory": Size,
     "sample_bytes": Size,
@@ -258,10 +260,10 @@ def pad(field: Text, length: int, *, value: Optional[float] = None, longer: Opti
 
 def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = None,
            names: Optional[Sequence[Text]] = None, out: Optional[Mapping[str, PythonField]] = None,
-           workers: Optional[CountOrAuto] = None, timeout: Optional[Time] = None, memory: Optional[Size] = None,
-           sample_bytes: Optional[Size] = None, interpreter: Optional[Text] = None,
-           environment: Optional[Sequence[Text]] = None, version: Optional[Text] = None,
-           user: Optional[Text] = None) -> Step:
+           workers: Optional[CountOrAuto] = None, batched: Optional[bool] = None, chunk: Optional[int] = None,
+           timeout: Optional[Time] = None, memory: Optional[Size] = None, sample_bytes: Optional[Size] = None,
+           interpreter: Optional[Text] = None, environment: Optional[Sequence[Text]] = None,
+           version: Optional[Text] = None, user: Optional[Text] = None) -> Step:
     """Calls a function of yours, written in Python, in processes of its own; in `read`, a data set
     (docs/python_step.md).
 
@@ -275,8 +277,13 @@ def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = Non
         others stay as they are. In `read`: the fields that are used of each sample.
     workers: Worker processes. At most daemon.workers of them work at the same time. auto: one per processor, at most
         16. Allowed: 1 to 256, or auto. Default: auto.
-    timeout: Longest time of one call. A worker that takes longer is killed and replaced, and the sample is tried once
-        more. A worker has at least two minutes to load the file. Allowed: 1ms to 1h. Default: 10s.
+    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and a sequence of n generators.
+        Not in `read`.
+    chunk: With batched: the most samples of one call. There are fewer at the end of a batch, and where samples are
+        large. Default: 16. Allowed: 1 to 64.
+    timeout: Longest time of one call; with batched, for each sample of it. A worker that takes longer is killed and
+        replaced, and the sample is tried once more. A worker has at least two minutes to load the file. Allowed: 1ms to
+        1h. Default: 10s.
     memory: Largest private memory of a worker. Beyond it, Python raises MemoryError. Allowed: 64MiB or more. Default:
         4GiB.
     sample_bytes: Largest size of all arrays of one call together, and of all that it returns. Allowed: 4KiB to 4GiB.
