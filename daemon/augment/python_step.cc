@@ -4,22 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "augment/sample_fields.h"
-#include "augment/transforms.h"
+#include "augment/user_code_step.h"
 #include "base/bounded_file.h"
-#include "base/processors.h"
 #include "user_code/environment.h"
-#include "user_code/workers.h"
 
 namespace echoline::augment {
 namespace {
 
 constexpr std::size_t kSourceBytesMax = 1 << 20;
-// More processes of one step are of no use before they are configured.
-constexpr std::uint32_t kAutoWorkersMax = 16;
 
 Status error(std::string text) { return Status(Code::kInvalidArgument, std::move(text)); }
 
@@ -105,12 +100,6 @@ Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType d
   return type;
 }
 
-// Rows that replace such rows belong to the same field: labels still go with their boxes.
-std::string owner_of(const std::string& name, const std::vector<decode::FieldType>& inputs) {
-  const auto before = std::ranges::find(inputs, name, &decode::FieldType::name);
-  return before == inputs.end() ? std::string() : before->of;
-}
-
 // The type of a field that the function returns; without a type in the settings, that of the field
 // of the same name before the step.
 Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField& entry,
@@ -160,31 +149,11 @@ Status add_results(const v1::Python& settings, const std::vector<decode::FieldTy
         type_of(name, settings.out().at(name), inputs, settings.sample_bytes());
     if (!type.ok()) return type.status().with_context("python.out: field " + name);
     type->name = name;
-    const auto found = std::ranges::find(outputs, name, &decode::FieldType::name);
-    results.push_back(static_cast<std::size_t>(found - outputs.begin()));
-    if (found == outputs.end()) {
-      ECHOLINE_TRY(add_field(outputs, *type).with_context("python.out"));
-    } else {
-      *found = *type;
-    }
+    const Result<std::size_t> field = set_field(outputs, *type);
+    if (!field.ok()) return field.status().with_context("python.out");
+    results.push_back(*field);
   }
   return {};
-}
-
-Result<std::vector<std::size_t>> argument_fields(const v1::Python& settings,
-                                                 const std::vector<decode::FieldType>& inputs) {
-  std::vector<std::size_t> arguments;
-  for (const std::string& name : settings.fields()) {
-    ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs, name));
-    arguments.push_back(field);
-  }
-  // Without names: all.
-  for (std::size_t i = 0; settings.fields().empty() && i < inputs.size(); ++i)
-    arguments.push_back(i);
-  if (arguments.size() > user_code::kFieldsMax)
-    return error(fmt::format("python.fields: {} fields; allowed: {}", arguments.size(),
-                             user_code::kFieldsMax));
-  return arguments;
 }
 
 Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t number) {
@@ -196,15 +165,13 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.source = std::move(*source);
   function.name = settings.function();
   function.step = number;
-  function.workers = settings.workers();
-  if (function.workers == 0) {  // auto
-    function.workers =
-        std::min(kAutoWorkersMax, usable_processors(std::thread::hardware_concurrency()));
-  }
+  function.workers = worker_count(settings.workers());
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();
-  ECHOLINE_ASSIGN(function.account, user_code::account_of(settings.user()));
+  auto account = user_code::account_of(settings.user());
+  if (!account.ok()) return account.status().with_context("python.user");
+  function.account = std::move(*account);
   function.variables = {settings.environment().begin(), settings.environment().end()};
   return function;
 }
@@ -222,8 +189,7 @@ Result<std::unique_ptr<SampleStep>> make_data_set(const v1::Step& step, std::uin
   function.inputs = inputs;
   function.outputs = outputs;
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
-  return std::unique_ptr<SampleStep>(
-      new PythonStep(std::move(outputs), {0}, std::move(results), std::move(workers)));
+  return make_user_code_step(std::move(outputs), {0}, std::move(results), std::move(workers));
 }
 
 Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8_t number,
@@ -232,16 +198,25 @@ Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8
   std::vector<decode::FieldType> outputs = inputs;
   std::vector<std::size_t> results;
   ECHOLINE_TRY(add_results(settings, inputs, outputs, results));
-  ECHOLINE_ASSIGN(std::vector<std::size_t> arguments, argument_fields(settings, inputs));
+  Result<std::vector<std::size_t>> arguments = argument_fields(settings.fields(), inputs);
+  if (!arguments.ok()) return arguments.status().with_context("python.fields");
   ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
-  for (const std::size_t field : arguments) function.inputs.push_back(inputs[field]);
+  for (const std::size_t field : *arguments) function.inputs.push_back(inputs[field]);
   for (const std::size_t field : results) function.outputs.push_back(outputs[field]);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
-  return std::unique_ptr<SampleStep>(new PythonStep(std::move(outputs), std::move(arguments),
-                                                    std::move(results), std::move(workers)));
+  return make_user_code_step(std::move(outputs), std::move(*arguments), std::move(results),
+                             std::move(workers));
 }
 
 }  // namespace
+
+std::unique_ptr<SampleStep> make_user_code_step(std::vector<decode::FieldType> outputs,
+                                                std::vector<std::size_t> arguments,
+                                                std::vector<std::size_t> results,
+                                                std::unique_ptr<user_code::Workers> workers) {
+  return std::make_unique<PythonStep>(std::move(outputs), std::move(arguments), std::move(results),
+                                      std::move(workers));
+}
 
 const Transform kPython{v1::Step::kPython, nullptr, make_python};
 const Transform kPythonDataSet{v1::Step::kRead, nullptr, make_data_set};

@@ -6,6 +6,7 @@
 #include <google/protobuf/message.h>
 #include <yaml-cpp/yaml.h>
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,10 @@ class Reader {
   // Sets a field, or appends to a repeated one.
   Status read_scalar(const YAML::Node& node, google::protobuf::Message& message,
                      const google::protobuf::FieldDescriptor& field);
+  // Sets a text field with the rule any_keys from a mapping.
+  Status read_any_keys(const YAML::Node& node, google::protobuf::Message& message,
+                       const google::protobuf::FieldDescriptor& field);
+  Status read_any_value(const YAML::Node& node, int depth, nlohmann::json& value);
   // Counts a node against kNodeCountMax.
   Status count_node(const YAML::Node& node);
 

@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "user_code/description.h"
 
 namespace echoline::user_code {
 namespace {
 
 constexpr std::uint64_t kLoadLeastNs = 120'000'000'000;
+constexpr std::uint64_t kEndNs = 500'000'000;
 constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 32;
 constexpr int kStartsMax = 3;
 constexpr std::chrono::milliseconds kStartPause{1000};
@@ -49,8 +51,8 @@ Status check_length(const Function& function, std::uint64_t length) {
 
 // Whether the first process has loaded the function.
 Status check_loaded(const Function& function, const Outcome& outcome, const std::string& written) {
-  const std::string what = fmt::format("python: {} of {} cannot be loaded by {}", function.name,
-                                       function.file, function.interpreter);
+  const std::string what = fmt::format("{}: {} of {} cannot be loaded by {}", function.key(),
+                                       function.name, function.file, function.interpreter);
   if (outcome.ended != Ended::kReply)
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: the process {}{}{}", what, outcome.reason,
@@ -77,11 +79,27 @@ std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
 }  // namespace
 
 Workers::Workers(Function function)
-    : function_(std::move(function)), same_input_(same_inputs(function_)), log_(function_.file) {}
+    : function_(std::move(function)),
+      same_input_(same_inputs(function_)),
+      log_(function_.key(), function_.file) {}
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
+  if (function_.library != nullptr) end_in_order();
   free_.clear();
+}
+
+// Plugins destroy their instances; all at the same time, so that the end takes no longer with more.
+void Workers::end_in_order() {
+  for (const std::unique_ptr<Worker>& worker : free_) {
+    if (worker != nullptr) worker->let_end();
+  }
+  const std::uint64_t deadline_ns = monotonic_ns() + kEndNs;
+  for (const std::unique_ptr<Worker>& worker : free_) {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (worker == nullptr || now_ns >= deadline_ns) continue;
+    worker->is_alive(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1);
+  }
 }
 
 Result<std::unique_ptr<Workers>> Workers::start(Function function) {
@@ -168,8 +186,8 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
     if (stopped || is_set(stopping)) return cancelled();
   }
   return Status(Code::kFailedPrecondition,
-                fmt::format("python: {} of {} can no longer be loaded in a new process: {}",
-                            function_.name, function_.file, reason));
+                fmt::format("{}: {} of {} can no longer be loaded in a new process: {}",
+                            function_.key(), function_.name, function_.file, reason));
 }
 
 Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseKey& key,
@@ -249,8 +267,8 @@ Status Workers::count_failure(const Reply& reply) {
   const bool raised = reply.kind == ReplyKind::kRaised;
   (raised ? counters_.raised : counters_.refused).fetch_add(1, std::memory_order_relaxed);
   log_.failed(reply.group, fmt::format("{}: {}", function_.name, reply.summary), reply.details);
-  return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}", function_.name, printable(reply.summary)));
+  return Status(Code::kInvalidArgument, fmt::format("{}: {}: {}", function_.key(), function_.name,
+                                                    printable(reply.summary)));
 }
 
 Status Workers::count_loss(const Outcome& outcome, const std::string& written) {
@@ -264,7 +282,14 @@ Status Workers::count_loss(const Outcome& outcome, const std::string& written) {
   log_.failed(reason, fmt::format("{}: {}; another process is started", function_.name, reason),
               written);
   return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}, twice", function_.name, reason));
+                fmt::format("{}: {}: {}, twice", function_.key(), function_.name, reason));
+}
+
+Result<std::vector<decode::FieldType>> describe(const Function& function) {
+  ECHOLINE_ASSIGN(const std::unique_ptr<Worker> worker, Worker::start(function));
+  const Outcome outcome = worker->await_loaded(until_loaded(function, nullptr));
+  ECHOLINE_TRY(check_loaded(function, outcome, printable(worker->take_written())));
+  return parse_outputs(outcome.reply.details, function.sample_bytes);
 }
 
 }  // namespace echoline::user_code

@@ -71,6 +71,7 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
+  void end_in_order() ECHOLINE_REQUIRES(mutex_);
   // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const Call& call, Ended& ended);
   // Takes the results out of the worker's memory, if they are right.
@@ -91,5 +92,9 @@ class Workers {
   // Of the workers that are free; null: the process has to be started again.
   std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);
 };
+
+// The outputs that a plugin describes for these inputs and settings, from a process of its own.
+// kInvalidArgument if it refuses them.
+Result<std::vector<decode::FieldType>> describe(const Function& function);
 
 }  // namespace echoline::user_code

@@ -109,7 +109,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   return spec;
 }
 
-// The text of all users' functions.
+// The text of all users' functions, and the hashes of their libraries.
 std::string code_of(const augment::Chain& chain) {
   std::string code;
   for (const user_code::Workers* workers : chain.user_code()) code += workers->function().source;

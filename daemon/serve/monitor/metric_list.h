@@ -118,11 +118,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_python_call_seconds_total", "stream",
      "Time of these calls, from the call to the answer, without waits for a free worker."},
     {"echoline_python_calls_total", "stream,outcome",
-     "Calls of users' functions and data sets (python), by outcome: returned, raised (an "
-     "exception), "
+     "Calls of users' code (steps python and plugin, data sets in Python), by outcome: returned, "
+     "raised (an exception, or an error of a plugin), "
      "refused (the result is not what `out` says), died (the process ended; the sample is tried "
-     "once more) or timeout (the same). All echoline_python metrics exist only for streams with "
-     "such a step or data set."},
+     "once more) or timeout (the same). All echoline_python metrics count both kinds of steps and "
+     "exist only for streams with such a step or data set."},
     {"echoline_python_workers", "stream", "Worker processes of the stream's users' code."},
     {"echoline_python_workers_replaced_total", "stream",
      "Worker processes that ended, hung, or were given up with their pass, and were replaced."},

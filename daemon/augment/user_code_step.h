@@ -1,0 +1,38 @@
+// What the steps `python` and `plugin` have in common: both call code of the user in processes of
+// its own (user_code/).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "augment/sample_step.h"
+#include "augment/transforms.h"
+#include "base/status.h"
+#include "user_code/workers.h"
+
+namespace echoline::augment {
+
+// How many processes a step has.
+std::uint32_t worker_count(std::uint32_t configured);
+
+// The numbers of the fields that the step gets; without names, all.
+Result<std::vector<std::size_t>> argument_fields(
+    const google::protobuf::RepeatedPtrField<std::string>& names,
+    const std::vector<decode::FieldType>& inputs);
+
+// Rows that replace such rows belong to the same field: labels still go with their boxes.
+std::string owner_of(const std::string& name, const std::vector<decode::FieldType>& inputs);
+
+// Replaces the field of that name, or adds one. Returns its number.
+Result<std::size_t> set_field(std::vector<decode::FieldType>& fields,
+                              const decode::FieldType& type);
+
+// `arguments`: fields before the step, by input of the function; `results`: fields after the step,
+// which are `outputs`, by its output.
+std::unique_ptr<SampleStep> make_user_code_step(std::vector<decode::FieldType> outputs,
+                                                std::vector<std::size_t> arguments,
+                                                std::vector<std::size_t> results,
+                                                std::unique_ptr<user_code::Workers> workers);
+
+}  // namespace echoline::augment

@@ -1,0 +1,151 @@
+#include "plugin_runner/calls.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "plugin_runner/failure.h"
+
+namespace echoline::plugin_runner {
+namespace {
+
+constexpr std::size_t kLineBytesMax = 400;
+constexpr std::size_t kSizesOfInput = 2 * ECHOLINE_PLUGIN_AXES_MAX;
+
+// The interface has no exceptions: one that leaves the plugin ends the process, with its stack.
+template <typename Function, typename... Args>
+auto call_plugin(Function function, Args... args) noexcept {
+  return function(args...);
+}
+
+template <typename T>
+T read_at(std::span<const std::byte> message, std::size_t offset) {
+  T value;
+  std::memcpy(&value, message.data() + offset, sizeof value);
+  return value;
+}
+
+void append(std::vector<std::byte>& message, const void* data, std::size_t bytes) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  message.insert(message.end(), begin, begin + bytes);
+}
+
+// One line of a length that a log can have.
+std::string line_of(std::string_view text) {
+  std::string line(text.substr(0, kLineBytesMax));
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::byte> text_reply(shm::ReplyKind kind, std::uint64_t sequence,
+                                  std::string_view group, std::string_view line,
+                                  std::string_view more) {
+  const shm::ReplyHead head{
+      .kind = static_cast<std::uint32_t>(kind), .count = 0, .sequence = sequence};
+  const std::string text = line_of(group) + '\0' + line_of(line) + '\0' + std::string(more);
+  std::vector<std::byte> message;
+  append(message, &head, sizeof head);
+  append(message, text.data(), text.size());
+  if (message.size() > shm::kWorkerReplyBytesMax) fail("a description of {} bytes", more.size());
+  return message;
+}
+
+std::vector<Field> describe(const echoline_plugin_step& step, const Settings& settings,
+                            Host& host) {
+  const FieldViews inputs(settings.inputs);
+  const echoline_plugin_request request{.size = sizeof request,
+                                        .settings = settings.settings.c_str(),
+                                        .input_count = inputs.size(),
+                                        .inputs = inputs.list()};
+  const int status = call_plugin(step.describe, host.functions(), &request);
+  if (status != ECHOLINE_PLUGIN_OK) throw Failure(host.failure_text(status));
+  std::vector<Field> outputs = host.take_described();
+  if (outputs.empty()) fail("describe added no output");
+  return outputs;
+}
+
+Calls::Calls(const echoline_plugin_step& step, const Settings& settings, Host& host,
+             std::span<std::byte> input)
+    : step_(step), settings_(settings), host_(host), input_(input) {
+  const FieldViews inputs(settings.inputs);
+  const echoline_plugin_request request{.size = sizeof request,
+                                        .settings = settings.settings.c_str(),
+                                        .input_count = inputs.size(),
+                                        .inputs = inputs.list()};
+  const int status = call_plugin(step.create, host.functions(), &request, &instance_);
+  if (status != ECHOLINE_PLUGIN_OK) throw Failure(host.failure_text(status));
+}
+
+Calls::~Calls() {
+  if (step_.destroy != nullptr) call_plugin(step_.destroy, instance_);
+}
+
+void Calls::set_tensors(std::span<const shm::ArrayWords> places) {
+  // Before addresses of its elements are taken.
+  sizes_.assign(places.size() * kSizesOfInput, 0);
+  tensors_.clear();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const shm::ArrayWords& place = places[i];
+    std::int64_t* const shape = sizes_.data() + i * kSizesOfInput;
+    std::int64_t* const strides = shape + ECHOLINE_PLUGIN_AXES_MAX;
+    std::int64_t stride = 1;
+    for (std::uint32_t axis = place.rank; axis-- > 0;) {
+      shape[axis] = place.sizes[axis];
+      strides[axis] = stride;
+      stride *= place.sizes[axis];
+    }
+    DLTensor tensor{};
+    tensor.data = input_.data() + place.offset;
+    tensor.device = {kDLCPU, 0};
+    tensor.ndim = static_cast<int>(place.rank);
+    tensor.dtype = dl_type(place.dtype);
+    tensor.shape = shape;
+    tensor.strides = strides;
+    tensors_.push_back(tensor);
+  }
+}
+
+std::vector<std::byte> Calls::answer(std::span<const std::byte> message) {
+  const auto head = read_at<shm::CallHead>(message, 0);
+  std::vector<shm::ArrayWords> places;
+  for (std::size_t i = 0; i < head.count; ++i)
+    places.push_back(read_at<shm::ArrayWords>(message, sizeof head + i * sizeof places[0]));
+  set_tensors(places);
+  host_.begin_sample(settings_.inputs, settings_.outputs, places);
+  const echoline_plugin_key key{.size = sizeof key,
+                                .seed = head.seed,
+                                .sample = head.sample,
+                                .epoch = head.epoch,
+                                .use = head.use,
+                                .step = settings_.number,
+                                .random = head.drawn};
+  const echoline_plugin_call call{
+      .size = sizeof call, .key = &key, .input_count = tensors_.size(), .inputs = tensors_.data()};
+  const int status = call_plugin(step_.run, host_.functions(), instance_, &call);
+  try {
+    if (status == ECHOLINE_PLUGIN_BROKEN) {
+      std::fprintf(stderr, "the plugin is broken: %s\n", host_.failure_text(status).c_str());
+      ::_exit(1);
+    }
+    if (status != ECHOLINE_PLUGIN_OK && host_.refusal().empty()) {
+      const std::string text = host_.failure_text(status);
+      return text_reply(shm::ReplyKind::kRaised, head.sequence, text, text);
+    }
+    const std::vector<shm::ArrayWords>& results = host_.results();
+    const shm::ReplyHead reply{.kind = static_cast<std::uint32_t>(shm::ReplyKind::kResult),
+                               .count = static_cast<std::uint32_t>(results.size()),
+                               .sequence = head.sequence};
+    std::vector<std::byte> answer;
+    append(answer, &reply, sizeof reply);
+    append(answer, results.data(), results.size() * sizeof results[0]);
+    return answer;
+  } catch (const Failure& error) {
+    return text_reply(shm::ReplyKind::kRefused, head.sequence, error.what(), error.what());
+  }
+}
+
+}  // namespace echoline::plugin_runner
