@@ -14,6 +14,7 @@
 #include "record/core/record_check.h"
 #include "source/core/source.h"
 #include "source/open/open_source.h"
+#include "user_code/workers.h"
 
 namespace echoline::cli {
 namespace {
@@ -69,12 +70,18 @@ class RowAttempts {
 };
 
 Status different(const engine::StreamCore& core, std::uint64_t record, const std::string& what) {
+  const std::vector<const user_code::Workers*> code = core.preparer->chain().user_code();
+  const bool is_plugin = std::ranges::all_of(code, [](const user_code::Workers* workers) {
+    return workers->function().library != nullptr;
+  });
   return Status(
       Code::kFailedPrecondition,
-      fmt::format("python.function: it returned something else when it was called again for sample "
-                  "{} (key {}) with the same arguments: {} differs; it may use only its arguments, "
-                  "`rng`, and the generators of random, numpy and torch",
-                  record, core.data_set->index().key(record), what));
+      fmt::format("{}: it returned something else when it was called again for sample {} (key {}) "
+                  "with the same arguments: {} differs; it may use only its arguments{}",
+                  is_plugin ? "plugin.step" : "python.function", record,
+                  core.data_set->index().key(record), what,
+                  is_plugin ? " and draws from call->key"
+                            : ", `rng`, and the generators of random, numpy and torch"));
 }
 
 Status compare(const engine::StreamCore& core, std::uint64_t record, const MadeRow& first,

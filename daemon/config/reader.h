@@ -6,7 +6,6 @@
 #include <google/protobuf/message.h>
 #include <yaml-cpp/yaml.h>
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +34,7 @@ class Reader {
   std::string where(const YAML::Node& node) const;
 
  private:
+  friend class AnyKeysReader;
   struct Entry {
     YAML::Node key;
     YAML::Node value;
@@ -57,10 +57,6 @@ class Reader {
   // Sets a field, or appends to a repeated one.
   Status read_scalar(const YAML::Node& node, google::protobuf::Message& message,
                      const google::protobuf::FieldDescriptor& field);
-  // Sets a text field with the rule any_keys from a mapping.
-  Status read_any_keys(const YAML::Node& node, google::protobuf::Message& message,
-                       const google::protobuf::FieldDescriptor& field);
-  Status read_any_value(const YAML::Node& node, int depth, nlohmann::json& value);
   // Counts a node against kNodeCountMax.
   Status count_node(const YAML::Node& node);
 

@@ -76,6 +76,19 @@ std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
                      reply.length, length);
 }
 
+// Plugins destroy their instances; all at the same time, so that the end takes no longer with more.
+void end_in_order(const std::deque<std::unique_ptr<Worker>>& workers) {
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    if (worker != nullptr) worker->let_end();
+  }
+  const std::uint64_t deadline_ns = monotonic_ns() + kEndNs;
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (worker == nullptr || now_ns >= deadline_ns) continue;
+    worker->is_alive(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1);
+  }
+}
+
 }  // namespace
 
 Workers::Workers(Function function)
@@ -85,21 +98,8 @@ Workers::Workers(Function function)
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
-  if (function_.library != nullptr) end_in_order();
+  if (function_.library != nullptr) end_in_order(free_);
   free_.clear();
-}
-
-// Plugins destroy their instances; all at the same time, so that the end takes no longer with more.
-void Workers::end_in_order() {
-  for (const std::unique_ptr<Worker>& worker : free_) {
-    if (worker != nullptr) worker->let_end();
-  }
-  const std::uint64_t deadline_ns = monotonic_ns() + kEndNs;
-  for (const std::unique_ptr<Worker>& worker : free_) {
-    const std::uint64_t now_ns = monotonic_ns();
-    if (worker == nullptr || now_ns >= deadline_ns) continue;
-    worker->is_alive(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1);
-  }
 }
 
 Result<std::unique_ptr<Workers>> Workers::start(Function function) {

@@ -71,7 +71,6 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
-  void end_in_order() ECHOLINE_REQUIRES(mutex_);
   // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const Call& call, Ended& ended);
   // Takes the results out of the worker's memory, if they are right.

@@ -1,6 +1,7 @@
 // Loaded configurations: values, defaults, merges, overrides.
 #include "config/load.h"
 
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 

@@ -195,6 +195,15 @@ static int run_storm(const echoline_plugin_host* host, void* self,
   return copy_image(host, call, (uint8_t)call->key->random);
 }
 
+/* ---- counts: another result in each call ---- */
+
+static int run_counts(const echoline_plugin_host* host, void* self,
+                      const echoline_plugin_call* call) {
+  static uint8_t calls = 0;
+  (void)self;
+  return copy_image(host, call, ++calls);
+}
+
 /* ---- steps that cannot be used ---- */
 
 static int describe_refuses(const echoline_plugin_host* host,
@@ -244,6 +253,7 @@ STEP(noise, describe_noise, create_noise, run_noise, destroy_noise)
 STEP(same, describe_same, no_create, run_same, NULL)
 STEP(halves, describe_halves, no_create, run_halves, NULL)
 STEP(storm, describe_image, no_create, run_storm, NULL)
+STEP(counts, describe_image, no_create, run_counts, NULL)
 STEP(refuses, describe_refuses, no_create, run_same, NULL)
 STEP(nothing, describe_nothing, no_create, run_same, NULL)
 STEP(endless, describe_endless, no_create, run_same, NULL)
@@ -253,8 +263,8 @@ STEP(crashes, describe_image, create_crash, run_same, NULL)
 STEP(unfinished, describe_image, no_create, NULL, NULL)
 
 static const echoline_plugin_step* const steps[] = {
-    &step_noise,   &step_same,  &step_halves,   &step_storm,   &step_refuses,   &step_nothing,
-    &step_endless, &step_large, &step_changing, &step_crashes, &step_unfinished};
+    &step_noise,   &step_same,    &step_halves, &step_storm,    &step_counts,  &step_refuses,
+    &step_nothing, &step_endless, &step_large,  &step_changing, &step_crashes, &step_unfinished};
 static const echoline_plugin plugin = {sizeof plugin, TEST_VERSION, "test plugin 3",
                                        sizeof steps / sizeof steps[0], steps};
 
