@@ -106,6 +106,7 @@ streams:
         for cc, cxx in compilers():
             library, = build_examples(self.folder, self.prefix, cc, cxx, "plugin").glob("*.so")
             config.write_text(self.PLUGIN.format(folder=self.folder, library=library), encoding="utf-8")
+            run(self.prefix / "bin/echoline", "index", config, env=self.environment)
             said = run(self.prefix / "bin/echoline", "check", config, env=self.environment)
             self.assertIn("plugin: salt_and_pepper of", said)
             self.assertIn("salt_and_pepper 1.0", said)
