@@ -13,8 +13,6 @@
 namespace echoline::plugin_runner {
 namespace {
 
-constexpr std::size_t kCallBytesMax = 64 << 10;
-
 std::span<std::byte> map_area(int file, std::uint64_t bytes, int access) {
   void* data = ::mmap(nullptr, bytes, access, MAP_SHARED, file, 0);
   if (data == MAP_FAILED) fail("the shared memory cannot be mapped");
@@ -27,7 +25,7 @@ bool send_reply(const std::vector<std::byte>& reply) {
 
 // Until the daemon closes the socket or says that there are no more calls.
 void answer_calls(Calls& calls) {
-  std::vector<std::byte> message(kCallBytesMax);
+  std::vector<std::byte> message(shm::kWorkerMessageBytesMax);
   while (true) {
     const ssize_t count = ::recv(shm::kWorkerSocket, message.data(), message.size(), 0);
     if (count < static_cast<ssize_t>(sizeof(shm::CallHead))) return;

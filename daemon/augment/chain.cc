@@ -1,5 +1,6 @@
 #include "augment/chain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "augment/compile.h"
@@ -14,16 +15,27 @@ UseKey first_use(UseKey key) {
   return key;
 }
 
+// Runs the programs before the step. Returns what the step gets, or, without a step, nothing.
+Result<const decode::Sample*> run_programs(const Stage& stage, const decode::Sample& in,
+                                           const UseKey& key, Scratch::OfStage& scratch) {
+  const bool with_step = stage.step != nullptr;
+  if (with_step && !stage.programs.changes_pixels()) return &in;
+  decode::Sample& out = with_step ? scratch.between : scratch.after;
+  ECHOLINE_TRY(stage.programs.make_sample(in, key, scratch.programs, out));
+  return with_step ? &out : nullptr;
+}
+
 Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key,
                  Scratch::OfStage& scratch) {
-  const bool with_step = stage.step != nullptr;
-  const bool with_programs = !with_step || stage.programs.changes_pixels();
-  decode::Sample& between = with_step ? scratch.between : scratch.after;
-  if (with_programs) ECHOLINE_TRY(stage.programs.make_sample(in, key, scratch.programs, between));
-  if (!with_step) return {};
+  ECHOLINE_ASSIGN(const decode::Sample* const between, run_programs(stage, in, key, scratch));
+  if (between == nullptr) return {};
   enter_step(stage.name);
-  return stage.step->run(with_programs ? between : in, key, scratch.step.get(), scratch.after)
+  return stage.step->run(*between, key, scratch.step.get(), scratch.after)
       .with_context(stage.context);
+}
+
+std::uint32_t several_max(const Stage& stage) {
+  return stage.step == nullptr ? 1 : stage.step->several_max();
 }
 
 }  // namespace
@@ -31,6 +43,15 @@ Status run_stage(const Stage& stage, const decode::Sample& in, const UseKey& key
 void Scratch::stop_with(const std::atomic<bool>* stopping) {
   for (OfStage& stage : stages) {
     if (stage.step != nullptr) stage.step->stopping = stopping;
+  }
+}
+
+Chain::Chain(ChainParts parts, const std::vector<decode::FieldType>& inputs)
+    : parts_(std::move(parts)), inputs_(inputs) {
+  for (std::size_t i = 0; i < parts_.stages.size(); ++i) {
+    const std::uint32_t several = several_max(parts_.stages[i]);
+    together_max_ = std::max(together_max_, several);
+    if (several > 1) together_stages_ = i + 1;
   }
 }
 
@@ -78,10 +99,49 @@ Result<const decode::Sample*> Chain::run_stages(std::size_t begin, std::size_t e
                                                 Scratch& scratch) const {
   const decode::Sample* sample = &in;
   for (std::size_t i = begin; i < end; ++i) {
-    ECHOLINE_TRY(run_stage(parts_.stages[i], *sample, key, scratch.stages[i]));
+    if (i >= scratch.stages_done)
+      ECHOLINE_TRY(run_stage(parts_.stages[i], *sample, key, scratch.stages[i]));
     sample = &scratch.stages[i].after;
   }
   return sample;
+}
+
+bool Chain::wants_chunks() const {
+  return std::ranges::any_of(parts_.stages, [](const Stage& stage) {
+    return stage.step != nullptr && stage.step->is_batched();
+  });
+}
+
+void Chain::run_together(std::span<RowTogether> rows, bool begins_shared) const {
+  const std::size_t begin = begins_shared ? parts_.shared_stages : parts_.prepared_stages;
+  for (std::size_t i = begin; i < together_stages_; ++i) run_stage_together(i, rows);
+  for (const RowTogether& row : rows) {
+    if (row.is_good) row.scratch->stages_done = together_stages_;
+  }
+}
+
+void Chain::run_stage_together(std::size_t index, std::span<RowTogether> rows) const {
+  const Stage& stage = parts_.stages[index];
+  std::vector<SampleStep::Member> members;
+  std::vector<RowTogether*> rows_of;
+  for (RowTogether& row : rows) {
+    if (!row.is_good) continue;
+    Scratch::OfStage& scratch = row.scratch->stages[index];
+    const UseKey key = index < parts_.shared_stages ? first_use(row.key) : row.key;
+    if (several_max(stage) == 1) {
+      row.is_good = run_stage(stage, *row.in, key, scratch).ok();
+    } else if (const auto between = run_programs(stage, *row.in, key, scratch); between.ok()) {
+      members.push_back({.in = *between, .key = key, .out = &scratch.after});
+      rows_of.push_back(&row);
+    } else {
+      row.is_good = false;
+    }
+    row.in = &scratch.after;
+  }
+  if (members.empty()) return;
+  enter_step(stage.name);
+  stage.step->run_several(members, rows_of.front()->scratch->stages[index].step.get());
+  for (std::size_t i = 0; i < members.size(); ++i) rows_of[i]->is_good = members[i].is_done;
 }
 
 Status Chain::run_prepared(decode::Sample& sample, Scratch& scratch) const {

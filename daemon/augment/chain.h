@@ -55,10 +55,20 @@ struct Scratch {
   };
   std::vector<OfStage> stages;
   FieldPrograms::Scratch last;
+  // Of the sample in work: these stages have run already, and `after` has their results.
+  std::size_t stages_done = 0;
 
   // Steps that wait for something give up when `*stopping` is true. It has to live while the chain
   // runs with this scratch.
   void stop_with(const std::atomic<bool>* stopping);
+};
+
+// A sample on its way through the stages together with others.
+struct RowTogether {
+  const decode::Sample* in = nullptr;  // prepared, or the result of run_shared
+  UseKey key;
+  Scratch* scratch = nullptr;  // its own
+  bool is_good = true;         // false: it has to run alone
 };
 
 // Immutable after fix_outputs; any thread may run it with its own Scratch.
@@ -112,21 +122,36 @@ class Chain {
   Status run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
              std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
              const std::function<void()>& place = nullptr) const;
+  // The largest number of samples that a step can take at a time; 1: all steps take one.
+  std::uint32_t together_max() const { return together_max_; }
+  // Whether a step always wants chunks of that size.
+  bool wants_chunks() const;
+  // Whether such a step follows `begins_shared`: the result of run_shared, or a prepared sample.
+  bool has_together(bool begins_shared) const {
+    return together_stages_ > (begins_shared ? parts_.shared_stages : parts_.prepared_stages);
+  }
+  // Runs the stages up to the last such step on several samples, so that run_shared and run with
+  // the same arguments and scratch only do the rest.
+  void run_together(std::span<RowTogether> rows, bool begins_shared) const;
   // The processes of all steps that run users' code.
   std::vector<const user_code::Workers*> user_code() const;
   // False: all fields are copied unchanged.
   bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 
  private:
-  Chain(ChainParts parts, const std::vector<decode::FieldType>& inputs)
-      : parts_(std::move(parts)), inputs_(inputs) {}
+  Chain(ChainParts parts, const std::vector<decode::FieldType>& inputs);
   // Runs stages `begin` to `end`. The result is in `scratch`, or `in` itself if there are none.
   Result<const decode::Sample*> run_stages(std::size_t begin, std::size_t end,
                                            const decode::Sample& in, const UseKey& key,
                                            Scratch& scratch) const;
 
+  // Runs one stage on all rows that are good.
+  void run_stage_together(std::size_t index, std::span<RowTogether> rows) const;
+
   ChainParts parts_;
   const std::vector<decode::FieldType> inputs_;
+  std::uint32_t together_max_ = 1;
+  std::size_t together_stages_ = 0;  // up to the last one whose step takes several samples
 };
 
 }  // namespace echoline::augment

@@ -26,6 +26,7 @@ Result<user_code::Function> plugin_of(const v1::Plugin& settings, std::uint8_t n
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();
+  function.samples = kSamplesTogether;
   auto account = user_code::account_of(settings.user());
   if (!account.ok()) return std::move(account).status().with_context("plugin.user");
   function.account = std::move(*account);
@@ -47,6 +48,7 @@ Result<std::unique_ptr<SampleStep>> make_plugin(const v1::Step& step, std::uint8
     ECHOLINE_ASSIGN(const std::size_t field, set_field(outputs, type));
     results.push_back(field);
   }
+  limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
   return make_user_code_step(std::move(outputs), std::move(*arguments), std::move(results),
                              std::move(workers));

@@ -31,22 +31,54 @@ class PythonStep final : public SampleStep {
   const user_code::Workers* workers() const override { return workers_.get(); }
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Lists>(); }
 
+  std::uint32_t several_max() const override { return workers_->function().samples; }
+  bool is_batched() const override { return workers_->function().is_batched; }
+
   Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
              decode::Sample& out) const override {
     Lists& lists = *static_cast<Lists*>(scratch);
-    borrow_all(in, out, outputs_.size());
-    lists.arguments.clear();
-    for (const std::size_t field : arguments_) lists.arguments.push_back(&in.tensors[field]);
-    lists.results.clear();
-    for (const std::size_t field : results_) lists.results.push_back(&out.tensors[field]);
-    return workers_->run(lists.arguments, key, lists.stopping, lists.results);
+    Member member{.in = &in, .key = key, .out = &out};
+    fill(lists, {&member, 1});
+    return workers_->run(lists.calls.front(), lists.stopping);
+  }
+
+  void run_several(std::span<Member> members, Scratch* scratch) const override {
+    Lists& lists = *static_cast<Lists*>(scratch);
+    fill(lists, members);
+    for (std::size_t begin = 0; begin < members.size();) {
+      const user_code::Progress progress =
+          workers_->run_several(std::span(lists.calls).subspan(begin), lists.stopping);
+      for (std::size_t i = 0; i < progress.done; ++i) members[begin + i].is_done = true;
+      begin += progress.next;
+    }
   }
 
  private:
   struct Lists final : Scratch {
-    std::vector<const decode::Tensor*> arguments;
-    std::vector<decode::Tensor*> results;
+    std::vector<const decode::Tensor*> arguments;  // by sample and input
+    std::vector<decode::Tensor*> results;          // by sample and output
+    std::vector<user_code::SampleCall> calls;
   };
+
+  void fill(Lists& lists, std::span<Member> members) const {
+    lists.arguments.clear();
+    lists.results.clear();
+    lists.calls.clear();
+    for (const Member& member : members) {
+      borrow_all(*member.in, *member.out, outputs_.size());
+      for (const std::size_t field : arguments_)
+        lists.arguments.push_back(&member.in->tensors[field]);
+      for (const std::size_t field : results_) lists.results.push_back(&member.out->tensors[field]);
+    }
+    // The lists do not move any more.
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      lists.calls.push_back(
+          {.arguments =
+               std::span(lists.arguments).subspan(i * arguments_.size(), arguments_.size()),
+           .key = members[i].key,
+           .results = std::span(lists.results).subspan(i * results_.size(), results_.size())});
+    }
+  }
 
   const std::vector<decode::FieldType> outputs_;
   const std::vector<std::size_t> arguments_;  // fields before the step, by input of the function
@@ -169,6 +201,8 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();
+  function.is_batched = settings.batched();
+  function.samples = settings.has_chunk() ? settings.chunk() : kSamplesTogether;
   auto account = user_code::account_of(settings.user());
   if (!account.ok()) return account.status().with_context("python.user");
   function.account = std::move(*account);
@@ -188,6 +222,7 @@ Result<std::unique_ptr<SampleStep>> make_data_set(const v1::Step& step, std::uin
   function.names = {settings.names().begin(), settings.names().end()};
   function.inputs = inputs;
   function.outputs = outputs;
+  limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
   return make_user_code_step(std::move(outputs), {0}, std::move(results), std::move(workers));
 }
@@ -203,6 +238,7 @@ Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8
   ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
   for (const std::size_t field : *arguments) function.inputs.push_back(inputs[field]);
   for (const std::size_t field : results) function.outputs.push_back(outputs[field]);
+  limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
   return make_user_code_step(std::move(outputs), std::move(*arguments), std::move(results),
                              std::move(workers));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -26,6 +28,14 @@ class SampleStep {
     const std::atomic<bool>* stopping = nullptr;
   };
 
+  // A sample among others.
+  struct Member {
+    const decode::Sample* in = nullptr;
+    UseKey key;
+    decode::Sample* out = nullptr;
+    bool is_done = false;  // set by run_several
+  };
+
   virtual ~SampleStep() = default;
   // The fields of the samples after the step, in the order of their tensors. A field without a
   // fixed shape gets one from a later step or from the first records, unless it is ragged.
@@ -40,6 +50,13 @@ class SampleStep {
   // (Transform::make).
   virtual Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
                      decode::Sample& out) const = 0;
+  // The largest number of samples with which run_several saves work; 1: none.
+  virtual std::uint32_t several_max() const { return 1; }
+  // Whether it should always get so many, where there are, however long one of them takes.
+  virtual bool is_batched() const { return false; }
+  // The same as run() for each sample of which it sets is_done. The others are for run(), which
+  // alone decides that a record is bad.
+  virtual void run_several(std::span<Member> /*members*/, Scratch* /*scratch*/) const {}
 };
 
 }  // namespace echoline::augment

@@ -17,6 +17,12 @@ constexpr std::uint32_t kAutoWorkersMax = 16;
 
 }  // namespace
 
+void limit_samples(user_code::Function& function) {
+  const std::size_t most =
+      user_code::samples_in_message(function.inputs.size(), function.outputs.size());
+  function.samples = std::min(function.samples, static_cast<std::uint32_t>(most));
+}
+
 std::uint32_t worker_count(std::uint32_t configured) {
   if (configured > 0) return configured;  // else auto
   return std::min(kAutoWorkersMax, usable_processors(std::thread::hardware_concurrency()));

@@ -13,6 +13,11 @@
 
 namespace echoline::augment {
 
+// Samples of one exchange: with more, messages hardly cost less.
+inline constexpr std::uint32_t kSamplesTogether = 16;
+// Lowers it so that the places of all arrays fit into one message.
+void limit_samples(user_code::Function& function);
+
 // How many processes a step has.
 std::uint32_t worker_count(std::uint32_t configured);
 

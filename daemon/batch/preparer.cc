@@ -90,15 +90,22 @@ Status Preparer::prepare_kept(const echo::Item& item, const UseKey& key, WorkerS
   return {};
 }
 
+Status Preparer::begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
+                               WorkerScratch& scratch) const {
+  // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
+  // sample after shared steps has all that other uses need.
+  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
+  scratch.augment_scratch->stages_done = 0;
+  return find_or_make(item, drawn_key(key), whole, scratch);
+}
+
 Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_again,
                                  WorkerScratch& scratch, const RowTarget& target,
                                  Blame& blame) const {
   blame = Blame::kRecord;
   const UseKey drawn = drawn_key(key);
-  // Other uses crop other parts, so a sample that is kept must not be only this use's part. A
-  // sample after shared steps has all that other uses need.
-  const bool whole = used_again && echo_point_ == plan::EchoPoint::kSample && !chain_->has_shared();
-  ECHOLINE_TRY(find_or_make(item, drawn, whole, scratch));
+  if (scratch.augment_scratch->stages_done == 0)
+    ECHOLINE_TRY(begin_encoded(item, key, used_again, scratch));
   decode::Sample* sample = &scratch.sample;
   if (chain_->has_shared()) {
     ECHOLINE_ASSIGN(sample, chain_->run_shared(scratch.sample, drawn, *scratch.augment_scratch));

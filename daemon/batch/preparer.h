@@ -27,11 +27,14 @@ struct WorkerScratch {
   record::Fields fields;
   decode::Sample sample;
   prepare::Content prepared;
-  std::unique_ptr<decode::Scratch> decode_scratch;
+  // Samples do not refer to it, so the scratches of rows that are made together share it.
+  std::shared_ptr<decode::Scratch> decode_scratch;
   std::unique_ptr<augment::Scratch> augment_scratch;
   std::vector<std::span<std::byte>> row_fields;  // RowTarget::fields of the row in work
   std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
   StepSampler sampler;
+  // Of the rows that this thread makes together.
+  std::vector<std::unique_ptr<WorkerScratch>> beside;
 };
 
 // What the steps after `decode` make of `scratch.sample`.
@@ -80,6 +83,13 @@ class Preparer {
   Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
+  // The first part of prepare_encoded: fills `scratch.sample`. If Chain::run_together comes
+  // between, prepare_encoded with the same scratch does the rest.
+  Status begin_encoded(const echo::Item& item, const UseKey& key, bool used_again,
+                       WorkerScratch& scratch) const ECHOLINE_REQUIRES(item.mutex);
+  // The key of the use's draws.
+  UseKey drawn_key(const UseKey& key) const;
+
   // Fills `target` with this use of an item that has its encoded bytes. Two uses of a record in
   // flight must not decode it twice, so the lock is held all the time. An error means that the
   // record is bad. `used_again`: more uses are planned, so the item keeps the form that they can
@@ -100,8 +110,6 @@ class Preparer {
                 WorkerScratch& scratch) const;
   // Cuts a record into `scratch.fields`, which refer to `bytes`.
   Status cut(std::uint64_t record, std::span<const std::byte> bytes, WorkerScratch& scratch) const;
-  // The key of the use's draws.
-  UseKey drawn_key(const UseKey& key) const;
   // Fills scratch.sample from the sample cache, from a server's frame, or by decoding and the steps
   // before `prepare`. `whole`: the item keeps the sample for other uses, which need other parts of
   // its pictures.

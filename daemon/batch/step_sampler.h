@@ -18,9 +18,9 @@ class StepSampler {
 
   // Before each row: whether it is timed.
   bool begins_timed() const { return rows_ >= next_rows_ && ns_ >= kLeastNs; }
-  // After each row.
-  void note(std::uint64_t ns) {
-    ++rows_;
+  // After each row, or after `rows` that were made together.
+  void note(std::uint64_t ns, std::uint64_t rows = 1) {
+    rows_ += rows;
     ns_ += ns;
   }
   // After a timed row: how many rows it represents, itself among them.

@@ -8,7 +8,8 @@
 namespace echoline::cli {
 
 // Makes the rows of a few records twice, in another order and mostly in other worker processes, and
-// compares their bytes. kFailedPrecondition names the sample and the field that differ. Blocks.
+// compares their bytes. Where a function gets chunks of samples, it makes them again in chunks of
+// two sizes. kFailedPrecondition names the sample and the field that differ. Blocks.
 Status check_repeatable(const v1::Stream& stream, const engine::StreamCore& core);
 
 }  // namespace echoline::cli

@@ -143,6 +143,14 @@ bool Item::keep(std::uint64_t bytes) {
   return true;
 }
 
+Claim::~Claim() {
+  {
+    const MutexLock lock(item_->mutex);
+    item_->is_claimed_ = false;
+  }
+  item_->unclaimed_.notify_all();
+}
+
 void Item::drop_encoded() {
   if (!has_encoded_) return;
   account_->add_encoded(-static_cast<std::int64_t>(encoded_->size()));

@@ -86,6 +86,12 @@ class Item : public std::enable_shared_from_this<Item> {
   bool has_sample() const ECHOLINE_REQUIRES(mutex) { return has_sample_; }
   bool has_rows() const ECHOLINE_REQUIRES(mutex) { return has_rows_; }
   std::span<const std::byte> encoded() const ECHOLINE_REQUIRES(mutex) { return encoded_->span(); }
+  // A worker makes a row from the encoded bytes, in part without the lock (Claim).
+  bool is_claimed() const ECHOLINE_REQUIRES(mutex) { return is_claimed_; }
+  // Waits until that row is made. `lock` is of `mutex`. The caller has no claims of its own.
+  void await_unclaimed(MutexLock& lock) ECHOLINE_REQUIRES(mutex) {
+    while (is_claimed_) unclaimed_.wait(lock);
+  }
 
   // The kept form. It never changes, so that it is read without the lock, and not checked.
   const decode::Sample& sample() const ECHOLINE_NO_THREAD_SAFETY_ANALYSIS { return sample_; }
@@ -95,6 +101,7 @@ class Item : public std::enable_shared_from_this<Item> {
   }
 
  private:
+  friend class Claim;
   void leave_ahead() ECHOLINE_REQUIRES(mutex);
   void drop_encoded() ECHOLINE_REQUIRES(mutex);
   bool keep(std::uint64_t bytes) ECHOLINE_REQUIRES(mutex);
@@ -111,6 +118,8 @@ class Item : public std::enable_shared_from_this<Item> {
   bool is_counted_bad ECHOLINE_GUARDED_BY(mutex) = false;  // for one of its uses
 
  private:
+  CondVar unclaimed_;
+  bool is_claimed_ ECHOLINE_GUARDED_BY(mutex) = false;
   bool has_encoded_ ECHOLINE_GUARDED_BY(mutex) = false;
   bool has_sample_ ECHOLINE_GUARDED_BY(mutex) = false;
   bool has_rows_ ECHOLINE_GUARDED_BY(mutex) = false;
@@ -124,6 +133,25 @@ class Item : public std::enable_shared_from_this<Item> {
   std::vector<std::uint64_t> lengths_ ECHOLINE_GUARDED_BY(mutex);
   std::uint64_t kept_bytes_ ECHOLINE_GUARDED_BY(mutex) = 0;
   std::vector<std::weak_ptr<Waiter>> waiters_ ECHOLINE_GUARDED_BY(mutex);
+};
+
+// One worker's right to make a row from the encoded bytes of an item, while it does not hold the
+// item's lock: two uses of a record in flight must not decode it twice. It keeps the bytes. A
+// worker with claims waits for no other claim, so claims cannot wait for each other in a circle.
+class Claim {
+ public:
+  // Of an item that is not claimed and has encoded bytes.
+  explicit Claim(Item& item) ECHOLINE_REQUIRES(item.mutex)
+      : item_(item.shared_from_this()), bytes_(item.encoded_) {
+    item.is_claimed_ = true;
+  }
+  ~Claim();
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+ private:
+  const std::shared_ptr<Item> item_;
+  const std::shared_ptr<const Buffer> bytes_;
 };
 
 }  // namespace echoline::echo

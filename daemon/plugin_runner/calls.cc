@@ -50,7 +50,7 @@ std::vector<std::byte> text_reply(shm::ReplyKind kind, std::uint64_t sequence,
   std::vector<std::byte> message;
   append(message, &head, sizeof head);
   append(message, text.data(), text.size());
-  if (message.size() > shm::kWorkerReplyBytesMax) fail("a description of {} bytes", more.size());
+  if (message.size() > shm::kWorkerMessageBytesMax) fail("a description of {} bytes", more.size());
   return message;
 }
 
@@ -111,41 +111,57 @@ void Calls::set_tensors(std::span<const shm::ArrayWords> places) {
 
 std::vector<std::byte> Calls::answer(std::span<const std::byte> message) {
   const auto head = read_at<shm::CallHead>(message, 0);
+  host_.begin_message();
+  std::vector<shm::ArrayWords> results;
+  for (std::uint32_t i = 0; i < head.samples; ++i) {
+    const std::optional<SampleFailure> failure = run_sample(message, head, i);
+    if (!failure) {
+      results.insert(results.end(), host_.results().begin(), host_.results().end());
+      continue;
+    }
+    if (i == 0) return text_reply(failure->kind, head.sequence, failure->text, failure->text);
+    // The daemon calls it again for this sample, and takes what comes of that.
+    break;
+  }
+  const shm::ReplyHead reply{.kind = static_cast<std::uint32_t>(shm::ReplyKind::kResult),
+                             .count = static_cast<std::uint32_t>(results.size()),
+                             .sequence = head.sequence};
+  std::vector<std::byte> answer;
+  append(answer, &reply, sizeof reply);
+  append(answer, results.data(), results.size() * sizeof results[0]);
+  return answer;
+}
+
+std::optional<Calls::SampleFailure> Calls::run_sample(std::span<const std::byte> message,
+                                                      const shm::CallHead& head,
+                                                      std::uint32_t sample) {
+  const auto words = read_at<shm::KeyWords>(message, sizeof head + sample * sizeof(shm::KeyWords));
+  const std::size_t begin = sizeof head + head.samples * sizeof words +
+                            std::size_t{sample} * head.inputs * sizeof(shm::ArrayWords);
   std::vector<shm::ArrayWords> places;
-  for (std::size_t i = 0; i < head.count; ++i)
-    places.push_back(read_at<shm::ArrayWords>(message, sizeof head + i * sizeof places[0]));
+  for (std::size_t i = 0; i < head.inputs; ++i)
+    places.push_back(read_at<shm::ArrayWords>(message, begin + i * sizeof(shm::ArrayWords)));
   set_tensors(places);
   host_.begin_sample(settings_.inputs, settings_.outputs, places);
   const echoline_plugin_key key{.size = sizeof key,
                                 .seed = head.seed,
-                                .sample = head.sample,
-                                .epoch = head.epoch,
-                                .use = head.use,
+                                .sample = words.sample,
+                                .epoch = words.epoch,
+                                .use = words.use,
                                 .step = settings_.number,
-                                .random = head.drawn};
+                                .random = words.drawn};
   const echoline_plugin_call call{
       .size = sizeof call, .key = &key, .input_count = tensors_.size(), .inputs = tensors_.data()};
   const int status = call_plugin(step_.run, host_.functions(), instance_, &call);
-  try {
-    if (status == ECHOLINE_PLUGIN_BROKEN) {
-      std::fprintf(stderr, "the plugin is broken: %s\n", host_.failure_text(status).c_str());
-      ::_exit(1);
-    }
-    if (status != ECHOLINE_PLUGIN_OK && host_.refusal().empty()) {
-      const std::string text = host_.failure_text(status);
-      return text_reply(shm::ReplyKind::kRaised, head.sequence, text, text);
-    }
-    const std::vector<shm::ArrayWords>& results = host_.results();
-    const shm::ReplyHead reply{.kind = static_cast<std::uint32_t>(shm::ReplyKind::kResult),
-                               .count = static_cast<std::uint32_t>(results.size()),
-                               .sequence = head.sequence};
-    std::vector<std::byte> answer;
-    append(answer, &reply, sizeof reply);
-    append(answer, results.data(), results.size() * sizeof results[0]);
-    return answer;
-  } catch (const Failure& error) {
-    return text_reply(shm::ReplyKind::kRefused, head.sequence, error.what(), error.what());
+  if (status == ECHOLINE_PLUGIN_BROKEN) {
+    std::fprintf(stderr, "the plugin is broken: %s\n", host_.failure_text(status).c_str());
+    ::_exit(1);
   }
+  if (status != ECHOLINE_PLUGIN_OK && host_.refusal().empty())
+    return SampleFailure{shm::ReplyKind::kRaised, host_.failure_text(status)};
+  const std::string reason = host_.unfinished();
+  if (reason.empty()) return std::nullopt;
+  return SampleFailure{shm::ReplyKind::kRefused, reason};
 }
 
 }  // namespace echoline::plugin_runner

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +38,14 @@ class Calls {
   std::vector<std::byte> answer(std::span<const std::byte> message);
 
  private:
+  // Why a sample has no result.
+  struct SampleFailure {
+    shm::ReplyKind kind;
+    std::string text;
+  };
+  // Calls run for one sample of the message.
+  std::optional<SampleFailure> run_sample(std::span<const std::byte> message,
+                                          const shm::CallHead& head, std::uint32_t sample);
   // The inputs of a sample, in the shared memory.
   void set_tensors(std::span<const shm::ArrayWords> places);
 

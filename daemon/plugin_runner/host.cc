@@ -60,19 +60,18 @@ void Host::begin_sample(const std::vector<Field>& inputs, const std::vector<Fiel
   inputs_ = &inputs;
   outputs_ = &outputs;
   places_ = places;
-  used_ = 0;
   results_.assign(outputs.size(), {});
   made_.assign(outputs.size(), false);
   refusal_.clear();
   failure_.clear();
 }
 
-const std::vector<shm::ArrayWords>& Host::results() const {
-  if (!refusal_.empty()) throw Failure(refusal_);
+std::string Host::unfinished() const {
+  if (!refusal_.empty()) return refusal_;
   for (std::size_t i = 0; i < made_.size(); ++i) {
-    if (!made_[i]) fail("run did not make the field {}", (*outputs_)[i].name);
+    if (!made_[i]) return fmt::format("run did not make the field {}", (*outputs_)[i].name);
   }
-  return results_;
+  return {};
 }
 
 std::string Host::failure_text(int status) {

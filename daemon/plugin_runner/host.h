@@ -26,12 +26,15 @@ class Host {
   // What add_output was called with.
   std::vector<Field> take_described() { return std::exchange(described_, {}); }
 
+  // Begins a message: all results so far may be overwritten.
+  void begin_message() { used_ = 0; }
   // Begins a call of run. The fields and places have to live until the next one.
   void begin_sample(const std::vector<Field>& inputs, const std::vector<Field>& outputs,
                     std::span<const shm::ArrayWords> places);
-  // Where the outputs are. Throws Failure if one was not made, or a function of the host refused
-  // what the plugin wanted.
-  const std::vector<shm::ArrayWords>& results() const;
+  // Where the outputs are.
+  const std::vector<shm::ArrayWords>& results() const { return results_; }
+  // Which output was not made, or what a function of the host refused; empty: all is right.
+  std::string unfinished() const;
 
   // Why a function of the host refused something since the last call; empty: it did not.
   const std::string& refusal() const { return refusal_; }

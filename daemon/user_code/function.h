@@ -30,13 +30,16 @@ struct Function {
   // It returns a data set, of which a call gets the sample of the number that is the only input.
   bool is_data_set = false;
   std::vector<std::string> names;  // of a data set: the elements of its samples, if they are tuples
-  std::uint8_t step = 0;           // the number of the step, part of the keys of random draws
+  // It gets a chunk of samples at a time: arrays of all of them.
+  bool is_batched = false;
+  std::uint32_t samples = 1;  // that one exchange of messages has at most
+  std::uint8_t step = 0;      // the number of the step, part of the keys of random draws
   std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
   std::vector<decode::FieldType> outputs;  // what it returns; describe() asks a plugin for them
   std::uint32_t workers = 1;
-  std::uint64_t timeout_ns = 0;        // of one call
+  std::uint64_t timeout_ns = 0;        // of one sample
   std::uint64_t memory_bytes = 0;      // private memory of a worker
-  std::uint64_t sample_bytes = 0;      // all arrays of one call, and all that it returns
+  std::uint64_t sample_bytes = 0;      // all arrays of one message, and all that comes back
   std::optional<Account> account;      // that workers run as; none: the daemon's user
   std::vector<std::string> variables;  // names of the environment that workers get too
 

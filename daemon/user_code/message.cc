@@ -12,8 +12,10 @@
 namespace echoline::user_code {
 namespace {
 
-using shm::ArrayWords, shm::CallHead, shm::ReplyHead;
+using shm::ArrayWords, shm::CallHead, shm::KeyWords, shm::ReplyHead;
 static_assert(shm::kWorkerAxesMax == decode::kRankMax);
+
+constexpr std::size_t kArraysMax = kMessageBytesMax / sizeof(ArrayWords);
 
 // The caller has checked that there is room.
 template <typename T>
@@ -53,41 +55,71 @@ std::string next_text(std::string_view& rest) {
   return text;
 }
 
-}  // namespace
-
-Result<std::vector<ArrayPlace>> lay_out(std::span<const decode::Tensor* const> tensors,
-                                        std::uint64_t bytes_max) {
-  std::vector<ArrayPlace> places;
-  std::uint64_t end = 0;
-  for (const decode::Tensor* tensor : tensors) {
-    places.push_back({.dtype = tensor->dtype, .shape = tensor->shape, .offset = end});
-    end += (tensor->content().size() + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  if (end <= bytes_max) return places;
-  return Status(
-      Code::kResourceExhausted,
-      fmt::format("a sample of {} bytes is more than the step's sample_bytes, {}", end, bytes_max));
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::vector<std::byte> encode_call(std::uint64_t sequence, const UseKey& key, std::uint8_t step,
-                                   std::span<const ArrayPlace> arrays) {
+KeyWords key_words(const UseKey& key, std::uint8_t step) {
   SampleRandom random(key, step);
   const std::uint64_t low = random.next_u32();
   const std::uint64_t high = random.next_u32();
-  std::vector<std::byte> message(sizeof(CallHead) + arrays.size() * sizeof(ArrayWords));
+  return {.sample = key.sample, .epoch = key.epoch, .use = key.use, .drawn = high << 32 | low};
+}
+
+ArrayWords array_words(const ArrayPlace& place) {
+  ArrayWords words{.dtype = place.dtype, .rank = place.shape.rank, .offset = place.offset};
+  std::copy(place.shape.sizes.begin(), place.shape.sizes.end(), std::begin(words.sizes));
+  return words;
+}
+
+}  // namespace
+
+std::size_t samples_in_message(std::size_t inputs, std::size_t outputs) {
+  const std::size_t bytes = sizeof(KeyWords) + std::max(inputs, outputs) * sizeof(ArrayWords);
+  return std::min(kSamplesMax, (kMessageBytesMax - sizeof(CallHead)) / bytes);
+}
+
+Result<Layout> lay_out(std::span<const SampleCall> samples,
+                       const std::vector<decode::FieldType>& inputs, bool stacked,
+                       std::uint64_t bytes_max) {
+  Layout layout;
+  layout.places.resize(samples.size() * inputs.size());
+  for (std::size_t input = 0; input < inputs.size(); ++input) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const decode::Tensor& tensor = *samples[i].arguments[input];
+      layout.places[i * inputs.size() + input] = {
+          .dtype = tensor.dtype, .shape = tensor.shape, .offset = layout.bytes};
+      layout.bytes += tensor.content().size();
+      if (!stacked || !inputs[input].fixed) layout.bytes = aligned(layout.bytes);
+    }
+    layout.bytes = aligned(layout.bytes);
+  }
+  if (layout.bytes <= bytes_max) return layout;
+  const std::string what =
+      samples.size() == 1 ? "a sample" : fmt::format("{} samples", samples.size());
+  return Status(Code::kResourceExhausted,
+                fmt::format("{} of {} bytes: more than the step's sample_bytes, {}", what,
+                            layout.bytes, bytes_max));
+}
+
+std::vector<std::byte> encode_call(std::uint64_t sequence, std::uint8_t step,
+                                   std::span<const SampleCall> samples,
+                                   std::span<const ArrayPlace> places) {
+  std::size_t end = sizeof(CallHead);
+  std::vector<std::byte> message(end + samples.size() * sizeof(KeyWords) +
+                                 places.size() * sizeof(ArrayWords));
   write_at(message, 0,
-           CallHead{.count = static_cast<std::uint32_t>(arrays.size()),
+           CallHead{.samples = static_cast<std::uint32_t>(samples.size()),
                     .sequence = sequence,
-                    .seed = key.seed,
-                    .sample = key.sample,
-                    .epoch = key.epoch,
-                    .use = key.use,
-                    .drawn = high << 32 | low});
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const decode::Shape& shape = arrays[i].shape;
-    ArrayWords words{.dtype = arrays[i].dtype, .rank = shape.rank, .offset = arrays[i].offset};
-    std::copy(shape.sizes.begin(), shape.sizes.end(), std::begin(words.sizes));
-    write_at(message, sizeof(CallHead) + i * sizeof words, words);
+                    .seed = samples.front().key.seed,
+                    .inputs = static_cast<std::uint32_t>(places.size() / samples.size())});
+  for (const SampleCall& sample : samples) {
+    write_at(message, end, key_words(sample.key, step));
+    end += sizeof(KeyWords);
+  }
+  for (const ArrayPlace& place : places) {
+    write_at(message, end, array_words(place));
+    end += sizeof(ArrayWords);
   }
   return message;
 }
@@ -99,7 +131,7 @@ Result<Reply> decode_reply(std::span<const std::byte> message) {
   const std::span<const std::byte> rest = message.subspan(sizeof head);
   switch (reply.kind) {
     case ReplyKind::kResult:
-      if (head.count > kFieldsMax || rest.size() != head.count * sizeof(ArrayWords))
+      if (head.count > kArraysMax || rest.size() != head.count * sizeof(ArrayWords))
         return wrong("a result of a wrong length");
       for (std::size_t i = 0; i < head.count; ++i) {
         ECHOLINE_ASSIGN(ArrayPlace place,

@@ -1,5 +1,12 @@
 // The messages between the daemon and a worker: one packet of a Unix socket each. Arrays are in
 // shared memory; a message only says where. worker.py and plugin_runner/ have the other side.
+//
+// A call is a head (CallHead), a key for each sample (KeyWords), and for each sample, one after the
+// other, the places of its inputs (ArrayWords). The answer to it is a head (ReplyHead) and, for
+// each sample, the places of its outputs, or a reason as text.
+//
+// A function of one sample is called for each sample in turn. When it fails for one that is not the
+// first, the answer has the samples before it only: fewer places than the call has samples.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +25,8 @@ namespace echoline::user_code {
 
 inline constexpr std::size_t kFieldsMax = 256;
 using shm::ReplyKind;
-inline constexpr std::size_t kReplyBytesMax = shm::kWorkerReplyBytesMax;
+inline constexpr std::size_t kMessageBytesMax = shm::kWorkerMessageBytesMax;  // in each direction
+inline constexpr std::size_t kSamplesMax = 64;                                // of one call
 inline constexpr std::uint64_t kAlignment = shm::kWorkerAlignment;
 
 // Where an array is. `dtype` 0 in a reply: the function returned its argument of the same name.
@@ -30,19 +38,38 @@ struct ArrayPlace {
   std::uint64_t bytes() const { return shape.elements() * shm::dtype_bytes(dtype); }
 };
 
-// Lays the arrays one after the other. kResourceExhausted if they need more than `bytes_max`.
-Result<std::vector<ArrayPlace>> lay_out(std::span<const decode::Tensor* const> tensors,
-                                        std::uint64_t bytes_max);
+// One sample of a call.
+struct SampleCall {
+  std::span<const decode::Tensor* const> arguments;  // by input
+  UseKey key;
+  std::span<decode::Tensor* const> results;  // by output: filled
+};
 
-// A call of the function. `step` is the number of the step.
-std::vector<std::byte> encode_call(std::uint64_t sequence, const UseKey& key, std::uint8_t step,
-                                   std::span<const ArrayPlace> arrays);
+// The largest number of samples with so many inputs and outputs whose places fit into one message.
+std::size_t samples_in_message(std::size_t inputs, std::size_t outputs);
+
+struct Layout {
+  std::vector<ArrayPlace> places;  // by sample and input
+  std::uint64_t bytes = 0;         // of the area
+};
+// Lays the arrays one after the other, input by input. `stacked`: those of an input with a fixed
+// shape follow each other without gaps, as one array of all samples. kResourceExhausted if they
+// need more than `bytes_max`.
+Result<Layout> lay_out(std::span<const SampleCall> samples,
+                       const std::vector<decode::FieldType>& inputs, bool stacked,
+                       std::uint64_t bytes_max);
+
+// A call of the function on samples of one seed. `step` is the number of the step; `places` is that
+// of lay_out.
+std::vector<std::byte> encode_call(std::uint64_t sequence, std::uint8_t step,
+                                   std::span<const SampleCall> samples,
+                                   std::span<const ArrayPlace> places);
 
 struct Reply {
   ReplyKind kind = ReplyKind::kResult;
   std::uint64_t sequence = 0;
   std::uint64_t length = 0;             // of kReady: samples of the data set; 0: a function
-  std::vector<ArrayPlace> arrays = {};  // of kResult, by output
+  std::vector<ArrayPlace> arrays = {};  // of kResult, by sample and output
   std::string group = {};               // errors of one group are logged once
   std::string summary = {};             // one line
   std::string details = {};             // a traceback, or of kReady: the outputs of a plugin

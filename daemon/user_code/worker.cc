@@ -54,6 +54,7 @@ std::string settings_text(const Function& function) {
   settings["function"] = function.name;
   settings["data_set"] = function.is_data_set;
   settings["names"] = function.names;
+  settings["batched"] = function.is_batched;
   settings["step"] = function.step;
   settings["inputs"] = described(function.inputs);
   settings["outputs"] = described(function.outputs);
@@ -118,7 +119,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
   Files files{std::move(sockets.own), std::move(text.own), std::move(life.other),
               process_file(pid)};
   return std::unique_ptr<Worker>(
-      new Worker(pid, function.step, std::move(files), std::move(input), std::move(output)));
+      new Worker(pid, function, std::move(files), std::move(input), std::move(output)));
 }
 
 Worker::~Worker() {
@@ -146,16 +147,17 @@ const Outcome& Worker::await_loaded(const Patience& patience) {
   return loaded_;
 }
 
-Result<Outcome> Worker::call(std::span<const decode::Tensor* const> tensors, const UseKey& key,
-                             const Patience& patience) {
-  ECHOLINE_ASSIGN(const std::vector<ArrayPlace> places, lay_out(tensors, input_.size()));
-  const std::uint64_t bytes = places.empty() ? 0 : places.back().offset + places.back().bytes();
-  ECHOLINE_ASSIGN(const std::span<std::byte> area, input_.reserve(bytes));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::span<const std::byte> content = tensors[i]->content();
-    std::copy(content.begin(), content.end(), area.begin() + places[i].offset);
+Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience& patience) {
+  ECHOLINE_ASSIGN(const Layout layout,
+                  lay_out(samples, function_.inputs, function_.is_batched, input_.size()));
+  ECHOLINE_ASSIGN(const std::span<std::byte> area, input_.reserve(layout.bytes));
+  for (std::size_t i = 0; i < layout.places.size(); ++i) {
+    const std::size_t inputs = function_.inputs.size();
+    const std::span<const std::byte> content = samples[i / inputs].arguments[i % inputs]->content();
+    std::copy(content.begin(), content.end(), area.begin() + layout.places[i].offset);
   }
-  const std::vector<std::byte> message = encode_call(++sequence_, key, step_, places);
+  const std::vector<std::byte> message =
+      encode_call(++sequence_, function_.step, samples, layout.places);
   if (::send(files_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) return died();
   Outcome outcome = await_reply(patience);
   const bool other = outcome.reply.sequence != sequence_ ||

@@ -40,7 +40,7 @@ struct Patience {
 // One thread at a time. After any outcome but kReply the worker is of no use: destroy it.
 class Worker {
  public:
-  // Starts the process, and does not wait for it.
+  // Starts the process, and does not wait for it. `function` must outlive it.
   static Result<std::unique_ptr<Worker>> start(const Function& function);
   // Kills the process and its children.
   ~Worker();
@@ -54,10 +54,9 @@ class Worker {
   // The first message: kReady or kNotLoaded. Returns it again if it has come already.
   const Outcome& await_loaded(const Patience& patience);
 
-  // Calls the function on these tensors. kResourceExhausted, and no call, if they need more memory
-  // than there is. The result's arrays are in `results` until the next call.
-  Result<Outcome> call(std::span<const decode::Tensor* const> tensors, const UseKey& key,
-                       const Patience& patience);
+  // Calls the function on these samples of one seed. kResourceExhausted, and no call, if they need
+  // more memory than there is. The result's arrays are in `results` until the next call.
+  Result<Outcome> call(std::span<const SampleCall> samples, const Patience& patience);
   std::span<const std::byte> results() const { return output_.bytes(); }
 
   // What it wrote to its standard output and error since the last call; the end of a long text.
@@ -67,9 +66,9 @@ class Worker {
   struct Files {
     UniqueFd socket, text, life, process;  // of the daemon
   };
-  Worker(pid_t pid, std::uint8_t step, Files files, Area input, Area output)
+  Worker(pid_t pid, const Function& function, Files files, Area input, Area output)
       : pid_(pid),
-        step_(step),
+        function_(function),
         files_(std::move(files)),
         input_(std::move(input)),
         output_(std::move(output)) {}
@@ -82,7 +81,7 @@ class Worker {
   Outcome died();
 
   pid_t pid_;  // -1 once it has been waited for
-  const std::uint8_t step_;
+  const Function& function_;
   const Files files_;
   Area input_;
   Area output_;
@@ -90,7 +89,7 @@ class Worker {
   bool has_loaded_ = false;
   Outcome loaded_;
   std::string written_;
-  std::vector<std::byte> message_{kReplyBytesMax};
+  std::vector<std::byte> message_{kMessageBytesMax};
 };
 
 }  // namespace echoline::user_code

@@ -1,8 +1,8 @@
 """The worker process of `python` in a pipeline: calls the user's function, or asks the user's data set, for one sample
-after the other.
+after the other, or for chunks of samples.
 
-The daemon (worker.cc) starts it with these descriptors, and keeps the other ends. Messages are packets of a few hundred
-bytes; arrays are in shared memory. This file is part of the daemon's program, and needs only numpy.
+The daemon (worker.cc) starts it with these descriptors, and keeps the other ends. message.h describes the messages, which
+are packets of a few hundred bytes or some kilobytes; arrays are in shared memory. This file is part of the daemon's program, and needs only numpy.
 """
 import sys
 
@@ -26,11 +26,13 @@ import traceback
 import types
 
 SOCKET, INPUT, OUTPUT, PROGRAM, LIFE, SETTINGS = 3, 4, 5, 6, 7, 8
-CALL = struct.Struct("=IIQQQIIQ")
+CALL = struct.Struct("=IIQQII")
+KEY = struct.Struct("=QIIQ")
 ARRAY = struct.Struct("=II6IQ")
 REPLY = struct.Struct("=IIQ")
+SAME = bytes(ARRAY.size)  # the function returned its argument
 RESULT, RAISED, REFUSED, READY, NOT_LOADED = 1, 2, 3, 4, 5
-MESSAGE_BYTES_MAX = 16384
+MESSAGE_BYTES_MAX = 65536
 TEXT_BYTES_MAX = 60000
 SUMMARY_MAX = 400
 ALIGNMENT = 64
@@ -77,28 +79,65 @@ def load(settings):
     return function
 
 
-class Generators:
-    """The random generators of a call, set from its key: numpy's Generator, and those of the modules."""
+class Draws:
+    """numpy's Generator of a sample, set from its key."""
 
     def __init__(self, numpy, step):
-        self._numpy = numpy
         self._step = step
         self._bits = numpy.random.Philox(0)
         self._state = self._bits.state
         self.rng = numpy.random.Generator(self._bits)
 
-    def set(self, seed, sample, epoch, use, drawn):
+    def set(self, seed, sample, epoch, use):
         state = self._state
         key, counter = state["state"]["key"], state["state"]["counter"]
         key[0], key[1] = seed, self._step
         counter[0], counter[1], counter[2], counter[3] = 0, sample, epoch << 32 | use, 0
         state["buffer_pos"], state["has_uint32"], state["uinteger"] = 4, 0, 0
         self._bits.state = state
+
+
+class Generators:
+    """All random generators of a call with one sample: numpy's Generator, and those of the modules."""
+
+    def __init__(self, numpy, step):
+        self._numpy = numpy
+        self._draws = Draws(numpy, step)
+        self.rng = self._draws.rng
+
+    def set(self, seed, sample, epoch, use, drawn):
+        self._draws.set(seed, sample, epoch, use)
         random.seed(drawn)
         self._numpy.random.seed(drawn & 0xffffffff)
         torch = sys.modules.get("torch")
         if torch is not None and hasattr(torch, "default_generator"):
             torch.default_generator.manual_seed(drawn)
+
+
+class ChunkGenerators(collections.abc.Sequence):
+    """A Generator for each sample of a chunk, set when it is asked for first: setting one takes microseconds."""
+
+    def __init__(self, numpy, step):
+        self._new = lambda: Draws(numpy, step)
+        self._draws = []
+        self._keys = []
+
+    def set(self, seed, message, samples):
+        self._keys = [(seed, *KEY.unpack_from(message, CALL.size + at * KEY.size)[:3]) for at in range(samples)]
+        while len(self._draws) < samples:
+            self._draws.append(self._new())
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        if self._keys[at] is not None:
+            self._draws[at].set(*self._keys[at])
+            self._keys[at] = None
+        return self._draws[at].rng
 
 
 class Field:
@@ -125,12 +164,29 @@ class Field:
             raise WrongResult(f"field {self.name} is None; `out` says {self.dtype}")
         else:
             array = numpy.asarray(value)
-        if array.dtype != self.dtype:
-            raise WrongResult(f"field {self.name} is {array.dtype}; `out` says {self.dtype}: return "
-                              f"array.astype({str(self.dtype)!r}), or change `as`")
-        if not self._fits(array.shape):
-            raise WrongResult(f"field {self.name} has the shape {list(array.shape)}; `out` says {self._declared()}")
+        self._check(array.dtype, array.shape)
         return array
+
+    def column_of(self, value, samples):
+        """The values of a chunk of samples: one array of all of them, or a list of arrays."""
+        is_list = isinstance(value, (list, tuple))
+        column = value if is_list else self._numpy.asarray(value)
+        if not is_list and column.ndim == 0:
+            raise WrongResult(f"field {self.name} is {type(value).__name__}; a function with `batched` returns an array or "
+                              "a list with a value for each sample")
+        if len(column) != samples:
+            raise WrongResult(f"field {self.name} has {len(column)} values for {samples} samples")
+        if is_list or self.form != "fixed":
+            return [self.array_of(one) for one in column]
+        self._check(column.dtype, column.shape[1:])
+        return column
+
+    def _check(self, dtype, shape):
+        if dtype != self.dtype:
+            raise WrongResult(f"field {self.name} is {dtype}; `out` says {self.dtype}: return "
+                              f"array.astype({str(self.dtype)!r}), or change `as`")
+        if not self._fits(shape):
+            raise WrongResult(f"field {self.name} has the shape {list(shape)}; `out` says {self._declared()}")
 
     def _number(self, value):
         """A number of Python. Versions of numpy differ in what they do with one that the type can't hold."""
@@ -201,11 +257,15 @@ class Calls:
         self._input = mmap.mmap(INPUT, size, access=mmap.ACCESS_READ)
         self._output = mmap.mmap(OUTPUT, size)
         self._size = size
+        self._end = 0  # of the results in their memory
         self._names = [field["name"] for field in settings["inputs"]]
+        self._stacked = [field["form"] == "fixed" for field in settings["inputs"]]
         self._outputs = [Field(numpy, field) for field in settings["outputs"]]
         self._returned = {field.name for field in self._outputs}
         self._dtypes = {code: numpy.dtype(name) for code, name in DTYPES.items()}
         self._generators = Generators(numpy, settings["step"])
+        self._chunk_generators = ChunkGenerators(numpy, settings["step"])
+        self._make_results = self._chunk if settings["batched"] else self._samples
         self.length = 0
         if settings["data_set"]:
             # Again, as in main(): the file may have imported torch.
@@ -216,48 +276,91 @@ class Calls:
 
     def answer(self, message):
         """The reply to a call."""
-        _, _, sequence, seed, sample, epoch, use, drawn = CALL.unpack_from(message)
+        _, samples, sequence, seed, _, _ = CALL.unpack_from(message)
+        self._end = 0
         try:
-            arguments = self._arguments(message)
-            self._generators.set(seed, sample, epoch, use, drawn)
-            result = self._function(dict(arguments), self._generators.rng)
-            places = self._store(result, arguments)
+            places = self._make_results(message, samples, seed)
         except WrongResult as error:
             return failure(REFUSED, sequence, error)
         except BaseException as error:  # pylint: disable=broad-exception-caught  (sys.exit, too, is only an error)
             return failure(RAISED, sequence, error)
-        return REPLY.pack(RESULT, len(self._outputs), sequence) + places
+        return REPLY.pack(RESULT, len(places), sequence) + b"".join(places)
 
-    def _arguments(self, message):
-        arguments, position = {}, CALL.size
-        for name in self._names:
-            dtype, rank, *rest = ARRAY.unpack_from(message, position)
-            # Read-only: the memory is mapped without the right to write.
-            arguments[name] = self._numpy.ndarray(tuple(rest[:rank]), self._dtypes[dtype], self._input, rest[6])
-            position += ARRAY.size
-        return arguments
+    def _samples(self, message, samples, seed):
+        """Calls the function for one sample after the other, up to one for which it fails."""
+        places = []
+        for at in range(samples):
+            try:
+                arguments = {name: self._array(message, samples, at, index) for index, name in enumerate(self._names)}
+                self._generators.set(seed, *KEY.unpack_from(message, CALL.size + at * KEY.size))
+                result = self._checked(self._function(dict(arguments), self._generators.rng), arguments)
+                for field in self._outputs:
+                    value = result[field.name]
+                    same = field.name in arguments and value is arguments[field.name]
+                    places.append(SAME if same else self._store(field, field.array_of(value)))
+            except BaseException:  # pylint: disable=broad-exception-caught
+                # The daemon calls the function again for this sample, and takes what comes of that.
+                if at == 0:
+                    raise
+                return places[:at * len(self._outputs)]
+        return places
 
-    def _store(self, result, arguments):
-        """Writes what the function returned; where each array is."""
+    def _chunk(self, message, samples, seed):
+        """Calls the function once for all samples."""
+        arguments = {name: self._column(message, samples, index) for index, name in enumerate(self._names)}
+        self._chunk_generators.set(seed, message, samples)
+        result = self._checked(self._function(dict(arguments), self._chunk_generators), arguments)
+        columns = []
+        for field in self._outputs:
+            value = result[field.name]
+            same = field.name in arguments and value is arguments[field.name]
+            columns.append([SAME] * samples if same else self._store_column(field, field.column_of(value, samples)))
+        return [place for places in zip(*columns) for place in places]
+
+    def _array(self, message, samples, at, index):
+        """An argument of one sample. Read-only: the memory is mapped without the right to write."""
+        position = CALL.size + samples * KEY.size + (at * len(self._names) + index) * ARRAY.size
+        dtype, rank, *rest = ARRAY.unpack_from(message, position)
+        return self._numpy.ndarray(tuple(rest[:rank]), self._dtypes[dtype], self._input, rest[6])
+
+    def _column(self, message, samples, index):
+        """An argument of all samples: one array if all have one shape by their type, else a list."""
+        first = self._array(message, samples, 0, index)
+        if self._stacked[index]:
+            offset = ARRAY.unpack_from(message, CALL.size + samples * KEY.size + index * ARRAY.size)[8]
+            return self._numpy.ndarray((samples, *first.shape), first.dtype, self._input, offset)
+        return [first, *(self._array(message, samples, at, index) for at in range(1, samples))]
+
+    def _checked(self, result, arguments):
         if not isinstance(result, dict):
             raise WrongResult(f"the function returned {type(result).__name__}; it has to return a dict of the fields in "
                               "`out`")
         if result.keys() != self._returned:
             self._check_names(result, arguments)
-        places, end = [], 0
-        for field in self._outputs:
-            value = result[field.name]
-            if field.name in arguments and value is arguments[field.name]:
-                places.append(ARRAY.pack(0, 0, 0, 0, 0, 0, 0, 0, 0))
-                continue
-            array = field.array_of(value)
-            if end + array.nbytes > self._size:
-                raise WrongResult(f"the results are larger than the step's sample_bytes, {self._size}")
-            self._numpy.ndarray(array.shape, field.dtype, self._output, end)[...] = array
-            shape = array.shape + (0,) * (6 - array.ndim)
-            places.append(ARRAY.pack(field.code, array.ndim, *shape, end))
-            end += (array.nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        return b"".join(places)
+        return result
+
+    def _store(self, field, array):
+        """Writes a result; where it is."""
+        begin = self._take(array.nbytes)
+        self._numpy.ndarray(array.shape, field.dtype, self._output, begin)[...] = array
+        return ARRAY.pack(field.code, array.ndim, *array.shape, *(0,) * (6 - array.ndim), begin)
+
+    def _store_column(self, field, column):
+        if isinstance(column, list):
+            return [self._store(field, array) for array in column]
+        begin = self._take(column.nbytes)
+        self._numpy.ndarray(column.shape, field.dtype, self._output, begin)[...] = column
+        each = column.nbytes // len(column)
+        shape = (*column.shape[1:], *(0,) * (7 - column.ndim))
+        return [ARRAY.pack(field.code, column.ndim - 1, *shape, begin + at * each) for at in range(len(column))]
+
+    def _take(self, size):
+        """Room for so many bytes of results."""
+        begin = self._end
+        if begin + size > self._size:
+            raise WrongResult(f"the results are larger than the step's sample_bytes, {self._size}")
+        self._end = begin + (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        return begin
 
     def _check_names(self, result, arguments):
         missing = [field.name for field in self._outputs if field.name not in result]

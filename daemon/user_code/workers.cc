@@ -25,16 +25,6 @@ bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->loa
 
 Status cancelled() { return Status(Code::kCancelled, "the pass has ended"); }
 
-// By output: the input of its name; inputs.size() if there is none.
-std::vector<std::size_t> same_inputs(const Function& function) {
-  std::vector<std::size_t> same;
-  for (const decode::FieldType& output : function.outputs) {
-    const auto found = std::ranges::find(function.inputs, output.name, &decode::FieldType::name);
-    same.push_back(static_cast<std::size_t>(found - function.inputs.begin()));
-  }
-  return same;
-}
-
 // How long a process may load the function: `timeout` may give it more time.
 Patience until_loaded(const Function& function, const std::atomic<bool>* stopping) {
   return {.deadline_ns = monotonic_ns() + std::max(kLoadLeastNs, function.timeout_ns),
@@ -92,9 +82,7 @@ void end_in_order(const std::deque<std::unique_ptr<Worker>>& workers) {
 }  // namespace
 
 Workers::Workers(Function function)
-    : function_(std::move(function)),
-      same_input_(same_inputs(function_)),
-      log_(function_.key(), function_.file) {}
+    : function_(std::move(function)), results_(function_), verdicts_(function_, counters_) {}
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
@@ -121,7 +109,7 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
   ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
   workers->versions_ = printable(outcome.reply.summary);
   workers->length_ = outcome.reply.length;
-  workers->log_.wrote(written);
+  workers->verdicts_.log().wrote(written);
   return workers;
 }
 
@@ -190,13 +178,12 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
                             function_.key(), function_.name, function_.file, reason));
 }
 
-Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseKey& key,
-                    const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results) {
+Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
   Status lost;
   for (int i = 0; i < kCallsMax; ++i) {
     ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
     Ended ended = Ended::kReply;
-    Status status = call(*worker, {arguments, key, stopping, results}, ended);
+    Status status = call(*worker, sample, stopping, ended);
     if (ended == Ended::kReply) {
       give_back(std::move(worker));
       return status;
@@ -210,79 +197,83 @@ Status Workers::run(std::span<const decode::Tensor* const> arguments, const UseK
   return lost;
 }
 
-Status Workers::call(Worker& worker, const Call& call, Ended& ended) {
+Progress Workers::run_several(std::span<const SampleCall> samples,
+                              const std::atomic<bool>* stopping) {
+  const Progress none{.done = 0, .next = samples.size()};
+  Result<std::unique_ptr<Worker>> worker = borrow(stopping);
+  if (!worker.ok()) return none;
+  Ended ended = Ended::kReply;
+  const Progress progress =
+      call_several(**worker, samples.first(samples_together(function_, samples)), stopping, ended);
+  if (ended == Ended::kReply) {
+    give_back(std::move(*worker));
+    return progress;
+  }
+  destroy(std::move(*worker));
+  give_back(nullptr);
+  return none;
+}
+
+Result<Outcome> Workers::exchange(Worker& worker, std::span<const SampleCall> samples,
+                                  const std::atomic<bool>* stopping, std::string& written) {
   const std::uint64_t begin_ns = monotonic_ns();
-  Result<Outcome> outcome =
-      worker.call(call.arguments, call.key,
-                  {.deadline_ns = begin_ns + function_.timeout_ns, .stopping = call.stopping});
+  // A function of one sample is called for samples that take a moment (Function::samples). If one
+  // of them hangs, nobody has to wait for the time of all.
+  const std::uint64_t times = function_.is_batched ? samples.size() : 1;
+  Result<Outcome> outcome = worker.call(
+      samples, {.deadline_ns = begin_ns + times * function_.timeout_ns, .stopping = stopping});
   counters_.ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
-  const std::string written = worker.take_written();
-  if (!written.empty()) log_.wrote(written);
+  written = worker.take_written();
+  if (!written.empty()) verdicts_.log().wrote(written);
+  return outcome;
+}
+
+Status Workers::call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
+                     Ended& ended) {
+  std::string written;
+  Result<Outcome> outcome = exchange(worker, {&sample, 1}, stopping, written);
   if (!outcome.ok()) return outcome.status();
   if (outcome->ended == Ended::kReply) {
-    if (outcome->reply.kind != ReplyKind::kResult) return count_failure(outcome->reply);
-    const Status taken = take_results(outcome->reply, worker.results(), call);
+    if (outcome->reply.kind != ReplyKind::kResult) return verdicts_.of_failure(outcome->reply);
+    const Result<std::size_t> taken = results_.take(outcome->reply, worker.results(), {&sample, 1});
     if (taken.ok()) {
       counters_.returned.fetch_add(1, std::memory_order_relaxed);
-      return taken;
+      return {};
     }
-    *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.message()};
+    *outcome = {.ended = Ended::kBroken, .reply = {}, .reason = "sent " + taken.status().message()};
   }
   ended = outcome->ended;
-  return count_loss(*outcome, written);
+  return verdicts_.of_loss(*outcome, written);
 }
 
-Status Workers::take_results(const Reply& reply, std::span<const std::byte> area,
-                             const Call& call) const {
-  const auto& [arguments, key, stopping, results] = call;
-  if (reply.arrays.size() != results.size())
-    return Status(Code::kInvalidArgument, "a wrong number of fields");
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const ArrayPlace& place = reply.arrays[i];
-    const decode::FieldType& type = function_.outputs[i];
-    decode::Tensor& result = *results[i];
-    if (place.dtype == 0) {
-      if (same_input_[i] == arguments.size())
-        return Status(Code::kInvalidArgument, "a field that was no argument");
-      const decode::Tensor& argument = *arguments[same_input_[i]];
-      ECHOLINE_TRY(check_type(argument.dtype, argument.shape, type));
-      result.borrow(argument);
-      continue;
+Progress Workers::call_several(Worker& worker, std::span<const SampleCall> samples,
+                               const std::atomic<bool>* stopping, Ended& ended) {
+  std::string written;
+  Progress progress{.done = 0, .next = samples.size()};
+  Result<Outcome> outcome = exchange(worker, samples, stopping, written);
+  if (!outcome.ok()) return progress;
+  const Reply& reply = outcome->reply;
+  if (outcome->ended == Ended::kReply && reply.kind == ReplyKind::kResult) {
+    const Result<std::size_t> taken = results_.take(reply, worker.results(), samples);
+    if (taken.ok()) {
+      progress.done = *taken;
+    } else {
+      *outcome = {.ended = Ended::kBroken, .reason = "sent " + taken.status().message()};
     }
-    ECHOLINE_TRY(check_array(place, type, area.size()));
-    result.part.reset();
-    result.reduction = {};
-    result.borrowed.reset();
-    result.dtype = type.dtype;
-    result.shape = place.shape;
-    result.bytes.resize(place.bytes());
-    // Copied before anything looks at it: the worker can still write there.
-    const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
-    std::copy(bytes.begin(), bytes.end(), result.bytes.data());
   }
-  return {};
-}
-
-Status Workers::count_failure(const Reply& reply) {
-  const bool raised = reply.kind == ReplyKind::kRaised;
-  (raised ? counters_.raised : counters_.refused).fetch_add(1, std::memory_order_relaxed);
-  log_.failed(reply.group, fmt::format("{}: {}", function_.name, reply.summary), reply.details);
-  return Status(Code::kInvalidArgument, fmt::format("{}: {}: {}", function_.key(), function_.name,
-                                                    printable(reply.summary)));
-}
-
-Status Workers::count_loss(const Outcome& outcome, const std::string& written) {
-  // Not a failure: nobody wants the result any more.
-  if (outcome.ended == Ended::kStopped) return {};
-  const bool late = outcome.ended == Ended::kTimedOut;
-  (late ? counters_.timed_out : counters_.died).fetch_add(1, std::memory_order_relaxed);
-  const std::string reason =
-      late ? fmt::format("a call took more than {} ms (timeout)", function_.timeout_ns / 1'000'000)
-           : "its process " + outcome.reason;
-  log_.failed(reason, fmt::format("{}: {}; another process is started", function_.name, reason),
-              written);
-  return Status(Code::kInvalidArgument,
-                fmt::format("{}: {}: {}, twice", function_.key(), function_.name, reason));
+  counters_.returned.fetch_add(progress.done, std::memory_order_relaxed);
+  if (progress.done == samples.size()) return progress;
+  ended = outcome->ended;
+  if (ended != Ended::kStopped) counters_.repeated.fetch_add(1, std::memory_order_relaxed);
+  if (ended != Ended::kReply) {
+    // No verdict on a sample.
+    static_cast<void>(verdicts_.of_loss(*outcome, written));
+  } else if (!function_.is_batched) {
+    progress.next = progress.done + 1;
+  } else {
+    verdicts_.of_chunk(reply, samples.size());
+  }
+  return progress;
 }
 
 Result<std::vector<decode::FieldType>> describe(const Function& function) {

@@ -15,24 +15,19 @@
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
 #include "user_code/function.h"
-#include "user_code/step_log.h"
+#include "user_code/results.h"
+#include "user_code/verdicts.h"
 #include "user_code/worker.h"
 
 namespace echoline::user_code {
 
-// Sums over all calls.
-struct Counters {
-  std::atomic<std::uint64_t> returned{0};
-  std::atomic<std::uint64_t> raised{0};   // an exception
-  std::atomic<std::uint64_t> refused{0};  // what it returned was not what the step declares
-  std::atomic<std::uint64_t> died{0};     // the process ended, or sent what is no reply
-  std::atomic<std::uint64_t> timed_out{0};
-  std::atomic<std::uint64_t> ns{0};  // from the call to the answer, without waits for a worker
-  std::atomic<std::uint64_t> replaced{0};  // workers
-  std::atomic<std::uint64_t> workers{0};   // processes now
+// What is decided about the first of several samples.
+struct Progress {
+  std::size_t done = 0;  // samples, the first ones, that have their results
+  std::size_t next = 0;  // the first one that may still be tried with others; those between: alone
 };
 
-// Any thread may call run(); it must not be in use when it is destroyed.
+// Any thread may call run() and run_several(); it must not be in use when it is destroyed.
 class Workers {
  public:
   // Starts all processes and waits for the first one to load the function. kInvalidArgument if it
@@ -47,20 +42,15 @@ class Workers {
   // The samples of a data set; 0: a function.
   std::uint64_t length() const { return length_; }
 
-  // Calls the function on `arguments` (by input) and fills `results` (by output), which may borrow
-  // the arguments' bytes. kInvalidArgument or kResourceExhausted: this sample has no result.
-  // kFailedPrecondition: workers cannot be started any more. kCancelled: `stopping` became true.
-  Status run(std::span<const decode::Tensor* const> arguments, const UseKey& key,
-             const std::atomic<bool>* stopping, std::span<decode::Tensor* const> results);
+  // Calls the function on a sample and fills its results, which may borrow the arguments' bytes.
+  // kInvalidArgument or kResourceExhausted: this sample has no result. kFailedPrecondition: workers
+  // cannot be started any more. kCancelled: `stopping` became true.
+  Status run(const SampleCall& sample, const std::atomic<bool>* stopping);
+  // Gives as many of the samples as one exchange may have to a worker, once. Never decides that a
+  // sample is bad, which must not depend on the others: a sample without a result is for run().
+  Progress run_several(std::span<const SampleCall> samples, const std::atomic<bool>* stopping);
 
  private:
-  struct Call {  // the arguments of run()
-    std::span<const decode::Tensor* const> arguments;
-    const UseKey& key;
-    const std::atomic<bool>* stopping;
-    std::span<decode::Tensor* const> results;
-  };
-
   explicit Workers(Function function);
   // A free worker that has loaded the function. Give each one back; null: it was destroyed.
   Result<std::unique_ptr<Worker>> borrow(const std::atomic<bool>* stopping)
@@ -71,19 +61,19 @@ class Workers {
                                          const std::atomic<bool>* stopping);
   Result<std::unique_ptr<Worker>> start_worker();
   void destroy(std::unique_ptr<Worker> worker);
+  // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
+  Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
+                           const std::atomic<bool>* stopping, std::string& written);
   // `ended` other than kReply: the worker is lost.
-  Status call(Worker& worker, const Call& call, Ended& ended);
-  // Takes the results out of the worker's memory, if they are right.
-  Status take_results(const Reply& reply, std::span<const std::byte> area, const Call& call) const;
-  // The errors of a call that was answered without a result, and of one that was not answered.
-  Status count_failure(const Reply& reply);
-  Status count_loss(const Outcome& outcome, const std::string& written);
+  Status call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
+              Ended& ended);
+  Progress call_several(Worker& worker, std::span<const SampleCall> samples,
+                        const std::atomic<bool>* stopping, Ended& ended);
 
   const Function function_;
-  const std::vector<std::size_t>
-      same_input_;  // by output: the input of its name; inputs.size(): none
+  const Results results_;
   Counters counters_;
-  StepLog log_;
+  Verdicts verdicts_;
   std::string versions_;
   std::uint64_t length_ = 0;  // as the first process has said; all others have to agree
   Mutex mutex_;               // no other lock is taken under it

@@ -1,9 +1,10 @@
 """The cost of a sample's way to a function in Python and back: of a step `python` whose function does nothing, or copies its
-sample, and of a DataLoader's worker whose data set does as little. And the cost of rows of a data set that decodes photos with
+sample, for one sample or a chunk of them, and of a DataLoader's worker whose data set does as little. And the cost of rows of a data set that decodes photos with
 Pillow: read by a DataLoader, by `read: python`, and with echo behind it.
 
 CPU time is that of all processes that take part. The cost of the step is the difference from the same pipeline without it.
 python_step_loops.py has the consumers' loops."""
+import contextlib
 import functools
 import json
 import os
@@ -19,12 +20,17 @@ from support.daemon_process import Daemon, stream_yaml
 PROGRAMS = ("ECHOLINE_LIBRARY",)
 LOOPS = pathlib.Path(__file__).with_name("python_step_loops.py")
 BYTES = 150_528
-FUNCTIONS = {"returns its sample": "same", "returns a new array": "copied"}
+# The function, and settings of its step.
+FUNCTIONS = {"returns its sample": ("same", ""), "returns a new array": ("copied", ""),
+             "in chunks of 4, returns them": ("same", "batched: true, chunk: 4"),
+             "in chunks of 16, returns them": ("same", "batched: true"),
+             "in chunks of 16, returns a new array": ("copied", "batched: true")}
 ECHOED = "returns a new array, then echo with factor 4"
 
 
-def pipeline(path, function, echo=""):
-    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: 1, interpreter: {sys.executable}}}"
+def pipeline(path, function="", settings="", echo=""):
+    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: 1, interpreter: {sys.executable}" + \
+           (f", {settings}}}" if settings else "}")
     return stream_yaml([f"read: {{url: '{path}', format: tokens, tokens: {{length: {BYTES // 2}}}}}",
                         f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step, echo,
                         "batch: {size: 16}", "publish: {slots: 8}"])
@@ -71,11 +77,11 @@ def measure_steps(options):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
         path.write_bytes(os.urandom(1 << 20) * 154)
-        with Daemon(pipeline(path, ""), workers=1) as plain, Daemon(pipeline(path, "same"), workers=1) as same, \
-                Daemon(pipeline(path, "copied"), workers=1) as copied, \
-                Daemon(pipeline(path, "copied", "echo: {factor: 4, window: 256}"), workers=1) as echoed:
-            ways = {name: from_daemon(seconds, daemon)
-                    for name, daemon in zip(("without the step", *FUNCTIONS, ECHOED), (plain, same, copied, echoed), strict=True)}
+        pipelines = {"without the step": pipeline(path), **{name: pipeline(path, *step) for name, step in FUNCTIONS.items()},
+                     ECHOED: pipeline(path, "copied", echo="echo: {factor: 4, window: 256}")}
+        with contextlib.ExitStack() as daemons:
+            ways = {name: from_daemon(seconds, daemons.enter_context(Daemon(yaml, workers=1)))
+                    for name, yaml in pipelines.items()}
             others = {"DataLoader": from_dataloader(seconds, BYTES)}
             found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
     plain_us = found.results.get("without the step", [])

@@ -260,6 +260,9 @@ const std::vector<Mistake> kMistakes = {
      python_set("{python: {file: f.py, function: F}}}, {decode: {i: {key: a, as: rgb}}"),
      "t.yaml:1:72: key 'decode': is for encoded records; a data set in Python ('read: python') "
      "makes samples, so leave this step out"},
+    {"a_chunk_without_batched",
+     with_steps(std::string(kDecode) + "      - python: {file: f.py, function: f, chunk: 8}\n"),
+     "t.yaml:6:50: key 'chunk': needs 'batched: true'"},
     {"names_of_a_step",
      with_steps(std::string(kDecode) + "      - python: {file: f.py, function: f, names: [a]}\n"),
      "t.yaml:6:50: key 'names': is for 'read: python'; leave it out"},

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "echo/window.h"
@@ -148,6 +150,46 @@ TEST(Item, CountsAsReadAheadUntilItsFirstUse) {
   EXPECT_FALSE(item->has_encoded());
   EXPECT_EQ(account->ahead, 0);
   EXPECT_EQ(account->encoded, 0);
+}
+
+TEST(Item, IsMadeByOneWorkerAtATimeThoughItsLockIsFree) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto item = std::make_shared<Item>(account, 0, 1, 20);
+  item->arrive(std::make_shared<Buffer>(10));
+  int inside = 0;  // workers that make a row; only claims keep them apart
+  const auto work = [&] {
+    for (int i = 0; i < 10; ++i) {
+      MutexLock lock(item->mutex);
+      item->await_unclaimed(lock);
+      auto claim = std::make_unique<Claim>(*item);
+      lock.unlock();
+      EXPECT_EQ(++inside, 1);
+      std::this_thread::yield();
+      --inside;
+      lock.lock();
+      item->used();
+      lock.unlock();
+      claim.reset();
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  EXPECT_FALSE(item->is_claimed());
+  EXPECT_FALSE(item->has_encoded()) << "after the last use";
+}
+
+TEST(Item, KeepsTheBytesOfAClaimThoughItsRecordIsReplaced) {
+  auto account = std::make_shared<CappedAccount>(100);
+  auto item = std::make_shared<Item>(account, 0, 1);
+  auto bytes = std::make_shared<Buffer>(10);
+  const std::weak_ptr<Buffer> kept = bytes;
+  item->arrive(std::move(bytes));
+  auto claim = std::make_unique<Claim>(*item);
+  item->replace_by(2);
+  EXPECT_FALSE(kept.expired());
+  claim.reset();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST(Item, CountsNoLongerWhenItIsDestroyed) {

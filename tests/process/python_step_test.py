@@ -46,11 +46,11 @@ class PythonStep(PythonCase):
         write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
                                            suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
 
-    def steps(self, function="noise", out="image: {}", echo="", after=(), batch=8, last="partial", **settings):
+    def steps(self, function="noise", out="image: {}", echo="", before=(), after=(), decoded="", batch=8, last="partial", **settings):
         settings = {"workers": 2, "timeout": "2s", "interpreter": PYTHON, "environment": "[TEST_MARKS]", **settings}
         more = "".join(f", {key}: {value}" for key, value in settings.items())
         return [f"read: {{url: '{self.place}/set.tar'}}", "shuffle: {window: 16}",
-                "decode: {image: {key: u8, as: uint8, shape: [16, 16, 3]}, label: {key: cls, as: int64}}",
+                f"decode: {{image: {{key: u8, as: uint8, shape: [16, 16, 3]}}, label: {{key: cls, as: int64}}{decoded}}}", *before,
                 f"python: {{file: {self.source}, function: {function}, out: {{{out}}}{more}}}", echo, *after,
                 f"batch: {{size: {batch}, last: {last}}}", "publish: {slots: 4}"]
 
@@ -77,6 +77,42 @@ class PythonStep(PythonCase):
             self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="returned"), 2 * RECORDS)
             self.assertEqual(daemon.total("echoline_python_workers"), 2)
             self.assertGreater(daemon.total("echoline_python_call_seconds_total"), 0)
+
+    CHUNK = {"function": "chunk", "out": "image: {}, draw: {as: float64}, label: {}, text: {}, name: {as: uint8, max_length: 9}",
+             "decoded": ", text: {key: cls, as: text}", "batch": 12, "batched": "true"}
+
+    def chunk_rows(self, **options):
+        """The rows of two epochs, and (samples with results, repeated chunks, log)."""
+        with self.daemon(**self.CHUNK, **options, metrics=True) as daemon:
+            rows = self.rows(daemon, epochs=2)
+            return rows, (daemon.total("echoline_python_calls_total", outcome="returned"),
+                          daemon.total("echoline_python_chunks_repeated_total"), daemon.log())
+
+    def test_chunks_of_samples_give_the_rows_of_single_samples(self):
+        """However rows are cut into chunks, with a sample that spoils its chunk, a process that ends, and an echo before or
+        after the function, whose results are then shared."""
+        echo = "echo: {factor: 2, window: 30}"
+        for place, share in (({}, False), ({"before": [echo]}, False), ({"echo": echo}, True)):
+            with self.subTest(**place):
+                expected, (alone, repeated, _) = self.chunk_rows(chunk=1, workers=1, **place)
+                self.assertEqual(repeated, 0)
+                for (epoch, sample, use, _), row in expected.items():
+                    label = int(row["label"])
+                    rng = np.random.Generator(np.random.Philox(
+                        key=[SEED, STEP], counter=[0, sample, epoch << 32 | (0 if share else use), 0]))
+                    np.testing.assert_array_equal(row["image"],
+                                                  image(label) ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8))
+                    self.assertEqual(row["draw"], rng.random())
+                    self.assertEqual(bytes(row["text"]).decode(), str(label)[::-1])
+                    self.assertEqual(bytes(row["name"]).decode(), f"é{label}")
+                (self.place / "marks" / "exit").unlink()
+                together, (returned, repeated, log) = self.chunk_rows(chunk=8, workers=3, **place)
+                self.check_same_rows(together, expected)
+                self.assertGreater(repeated, 0)
+                for text in ("for a chunk of", "label 7 of 12 is bad", "exit code 3"):
+                    self.assertIn(text, log)
+                # Two epochs, and what is ahead. What uses share is made once, also where two rows in flight need it.
+                self.assertLess(returned, 1.5 * alone)
 
     def test_workers_ranks_and_a_resume_give_the_same_batches(self):
         out = self.NOISE.replace(", worker: {as: int64}", "")
@@ -237,12 +273,15 @@ class PythonStep(PythonCase):
 
     def test_check_calls_the_function_twice(self):
         config = self.place / "config.yaml"
-        for function, code, text in (("noise", 0, "python: noise of"), ("forgetful", 1, "returned something else")):
+        for function, code, text, more in (
+                ("noise", 0, "python: noise of", {}), ("forgetful", 1, "returned something else", {}),
+                ("spoilt", 1, "depends on the other samples of its chunk: field image differs", {"batched": "true"}),
+                ("only_alone", 1, "depends on the other samples of its chunk: no result in a chunk", {"batched": "true"})):
             out = self.NOISE.replace(", worker: {as: int64}", "") if function == "noise" else "image: {}"
             if function == "noise":
                 self.source.write_text(SOURCE.read_text().replace(',\n            "worker": os.getpid()', ""))
             config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
-                              stream_yaml(self.steps(function, out)))
+                              stream_yaml(self.steps(function, out, **more)))
             self.assertEqual(run_echoline("index", config).returncode, 0)
             checked = run_echoline("check", config)
             self.assertEqual(checked.returncode, code, checked.stdout + checked.stderr)

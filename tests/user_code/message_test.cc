@@ -112,15 +112,53 @@ TEST(Replies, TypesAndShapesOtherThanTheDeclaredOnesAreRefused) {
   EXPECT_THAT(check_type(shm::kInt8, {{8}, 1}, kEight).message(), HasSubstr("int8"));
 }
 
-TEST(Calls, ASampleThatIsLargerThanItsMemoryIsRefused) {
+// Samples of two inputs of `bytes` each.
+struct Samples {
+  Samples(std::size_t count, std::uint32_t bytes) {
+    tensor.shape = {{bytes}, 1};
+    tensor.bytes.resize(bytes);
+    calls.resize(count);
+    for (SampleCall& call : calls) call.arguments = arguments;
+  }
+
   decode::Tensor tensor;
-  tensor.shape = {{100}, 1};
-  tensor.bytes.resize(100);
-  const decode::Tensor* const tensors[] = {&tensor, &tensor};
-  EXPECT_EQ(lay_out(tensors, 255).status().code(), Code::kResourceExhausted);
-  const auto places = lay_out(tensors, 256);
-  ASSERT_TRUE(places.ok());
-  EXPECT_EQ((*places)[1].offset, 128U);
+  const decode::Tensor* arguments[2] = {&tensor, &tensor};
+  std::vector<SampleCall> calls;
+  std::vector<decode::FieldType> inputs{kEight, {.name = "r", .ragged = true, .shape = {{8}, 1}}};
+};
+
+TEST(Calls, ASampleThatIsLargerThanItsMemoryIsRefused) {
+  const Samples one(1, 100);
+  const Status refused = lay_out(one.calls, one.inputs, false, 255).status();
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("a sample of 256 bytes"));
+  const auto layout = lay_out(one.calls, one.inputs, false, 256);
+  ASSERT_TRUE(layout.ok());
+  EXPECT_EQ(layout->bytes, 256U);
+  EXPECT_EQ(layout->places[1].offset, 128U);
+}
+
+TEST(Calls, OnlyFieldsOfAFixedShapeAreOneArrayOfAllSamples) {
+  const Samples three(3, 8);
+  const auto offsets = [&](bool stacked) {
+    std::vector<std::uint64_t> found;
+    const Result<Layout> layout = lay_out(three.calls, three.inputs, stacked, 1024);
+    for (const ArrayPlace& place : layout.value().places) found.push_back(place.offset);
+    return found;
+  };
+  // By sample and input.
+  EXPECT_THAT(offsets(true), testing::ElementsAre(0, 64, 8, 128, 16, 192));
+  EXPECT_THAT(offsets(false), testing::ElementsAre(0, 192, 64, 256, 128, 320));
+}
+
+TEST(Calls, AsManySamplesAsFitIntoAMessageAreOneCall) {
+  EXPECT_EQ(samples_in_message(1, 1), kSamplesMax);
+  for (const std::size_t fields : {1UL, 30UL, kFieldsMax}) {
+    const Samples some(samples_in_message(fields, 1), 0);
+    const std::vector<ArrayPlace> places(some.calls.size() * fields);
+    EXPECT_LE(encode_call(1, 2, some.calls, places).size(), kMessageBytesMax);
+    EXPECT_GE(some.calls.size(), 6U);
+  }
 }
 
 }  // namespace

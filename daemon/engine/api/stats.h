@@ -160,7 +160,8 @@ struct ServedStats {
 // Calls of users' code, of all `python` and `plugin` steps and of a data set together.
 struct UserCodeStats {
   std::uint64_t steps = 0;
-  std::uint64_t returned = 0, raised = 0, refused = 0, died = 0, timed_out = 0;  // calls
+  std::uint64_t returned = 0, raised = 0, refused = 0, died = 0, timed_out = 0;  // samples
+  std::uint64_t repeated = 0;  // exchanges after which samples were called one by one
   std::uint64_t ns = 0;
   std::uint64_t workers = 0;   // processes now
   std::uint64_t replaced = 0;  // processes

@@ -45,6 +45,9 @@ void leave_essence(v1::Python& python) {
   leave_function(python);
   python.clear_file();
   python.clear_interpreter();
+  // Results do not depend on how samples are cut into chunks.
+  python.clear_chunk();
+  if (!python.batched()) python.clear_batched();
 }
 
 void leave_essence(v1::Plugin& plugin) {

@@ -32,21 +32,23 @@ std::uint64_t row_bytes(const std::vector<decode::FieldType>& types) {
 // read.read_ahead is less than a batch. The largest record must fit in addition to a chunk that
 // waits for it.
 std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
-                               std::uint64_t batch_rows, std::uint64_t mean_bytes, double growth) {
+                               std::uint64_t batch_rows, std::uint64_t mean_bytes, double growth,
+                               std::uint64_t chunk_bytes) {
   // The numbers of a data set in Python are there at once.
   const std::uint64_t ahead = read.has_python() ? kLeastAheadBytes : read.read_ahead();
   const std::uint64_t wanted = std::min(std::max<std::uint64_t>(ahead, batch_rows * mean_bytes),
                                         // Without the maximum below, a record larger than the limit
                                         // could never be requested.
                                         2 * index.record_count() * mean_bytes);
-  return std::max(wanted, grown(index.record_bytes_max(), growth) + kChunkBytes +
+  return std::max(wanted, grown(index.record_bytes_max(), growth) + chunk_bytes +
                               batch_rows * kAheadOverheadBytes);
 }
 
 // Adjacent records share a request if they are requested together. A quarter of what is ahead is
 // requested at a time, and adjacent records are spread over the whole shuffle window.
 ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
-                              const plan::PlanSpec& plan, double growth) {
+                              const plan::PlanSpec& plan, double growth,
+                              std::uint64_t chunk_bytes) {
   const std::uint64_t mean_bytes =
       grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
   const std::uint64_t together =
@@ -55,7 +57,8 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   // A throttled local source imitates a store.
   const bool local = read.has_python() || is_local(read.url(0));
   const bool disk = local && !read.has_throttle() && growth == 1;
-  const std::uint64_t most = most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth);
+  const std::uint64_t most =
+      most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
@@ -87,9 +90,9 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
 
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
                        const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
-                       double growth) {
+                       double growth, std::uint64_t chunk_bytes) {
   const plan::PlanSpec& spec = plan.spec();
-  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth)};
+  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes)};
   // Under batch echo the slots hold what is repeated.
   if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
     return memory;

@@ -25,9 +25,9 @@ struct MemoryPlan {
 
 // `row_types` are those of the finished rows; `kept_bytes` is the mean size of a sample that an
 // echo keeps. `growth`: the bytes that arrive for each encoded byte; more than 1 where they are
-// decoded already.
+// decoded already. `chunk_bytes`: of encoded records that wait for each other.
 MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
                        const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
-                       double growth = 1);
+                       double growth, std::uint64_t chunk_bytes);
 
 }  // namespace echoline::engine

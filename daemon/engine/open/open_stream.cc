@@ -309,8 +309,9 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                   open_cache(name, stream, *data.source, data_set, *preparer, budget));
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
-  const MemoryPlan memory =
-      plan_memory(read, index, *plan, probed.row_types, probed.kept_bytes, growth);
+  const bool together = preparer->chain().together_max() > 1;
+  const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.kept_bytes,
+                                        growth, together ? kTogetherBytes : kChunkBytes);
   const ring::RingSpec ring =
       ring_spec(stream, *plan, probed.row_types, data_set, code_of(preparer->chain()));
   OpenedSeekIndexes seek = open_seek_indexes(

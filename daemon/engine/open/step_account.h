@@ -23,8 +23,9 @@ class StepAccount {
     std::uint64_t timed_cpu_ns = 0;  // CPU time of these
   };
 
-  // A timed row, which represents `rows` of them.
-  void add(const StepTimes& times, std::uint64_t rows) ECHOLINE_EXCLUDES(mutex_);
+  // A timed row, or `timed` that were made together; it represents `rows` of them.
+  void add(const StepTimes& times, std::uint64_t rows, std::uint64_t timed = 1)
+      ECHOLINE_EXCLUDES(mutex_);
   Totals totals() const ECHOLINE_EXCLUDES(mutex_);
 
  private:

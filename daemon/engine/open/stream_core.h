@@ -33,6 +33,8 @@ namespace echoline::engine {
 inline constexpr std::uint64_t kAheadOverheadBytes = 512;
 // Bytes of encoded records that make a chunk worth a task: a few hundred microseconds of decoding.
 inline constexpr std::uint64_t kChunkBytes = 64 << 10;
+// The same, at most, of rows that go through users' code together; and of their samples.
+inline constexpr std::uint64_t kTogetherBytes = 8 << 20;
 
 // Sums over all passes since the stream was created. Any thread. Nanoseconds are of worker threads.
 struct StreamCounters {
@@ -111,5 +113,11 @@ struct StreamCore {
   // Reports that the stream cannot continue. Any thread; the first report counts.
   std::function<void(const Status&)> fail;
 };
+
+// What the draws of a row depend on.
+inline UseKey use_key(const StreamCore& core, std::uint64_t record, std::uint32_t epoch,
+                      std::uint32_t use) {
+  return {core.seed, record, epoch, static_cast<std::uint16_t>(use)};
+}
 
 }  // namespace echoline::engine

@@ -5,27 +5,23 @@
 
 #include "base/clock.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/chunk_size.h"
 #include "engine/pass/row_maker.h"
 
 namespace echoline::engine {
 namespace {
 
-// Bounds the time of a task where records are tiny.
-constexpr std::uint64_t kChunkRowsMax = 64;
-
 // Where each chunk ends. A chunk waits for the bytes of all its rows, so large records get chunks
 // of their own.
 std::vector<std::uint32_t> chunk_ends(const std::vector<InFlightRow>& rows,
-                                      std::uint64_t mean_record_bytes) {
-  const std::uint64_t rows_max =
-      std::clamp<std::uint64_t>(kChunkBytes / mean_record_bytes, 1, kChunkRowsMax);
+                                      const ChunkLimits& limits) {
   std::vector<std::uint32_t> ends;
   std::uint32_t begin = 0;
   std::uint64_t bytes = 0;
   for (std::uint32_t row = 0; row < rows.size(); ++row) {
     const std::uint64_t fresh_bytes = rows[row].fresh_bytes;
     // A chunk has at least one row, however large its record is.
-    if (row > begin && (row - begin == rows_max || bytes + fresh_bytes > kChunkBytes)) {
+    if (row > begin && (row - begin == limits.rows || bytes + fresh_bytes > limits.bytes)) {
       ends.push_back(row);
       begin = row;
       bytes = 0;
@@ -47,7 +43,7 @@ void InFlightBatch::start_chunks(std::shared_ptr<RowMaker> row_maker,
   // Zero for rows that are not made here, so their ragged fields are empty.
   ragged_bytes.resize(std::size_t{descriptor.valid_rows} * field_count);
   std::uint32_t begin = 0;
-  for (const std::uint32_t end : chunk_ends(rows, mean_record_bytes)) {
+  for (const std::uint32_t end : chunk_ends(rows, maker->chunk_size().limits(mean_record_bytes))) {
     chunks.emplace_back(*this, std::exchange(begin, end), end);
   }
   // Before any chunk starts: the batch is done when the count reaches zero.
@@ -114,7 +110,14 @@ void Chunk::trace_idle(std::size_t worker) const {
 
 void Chunk::run(std::size_t worker) {
   trace_idle(worker);
+  if (!std::exchange(tried_together_, true)) {
+    batch_.maker->make_together(batch_, begin_, end_, worker);
+  }
   while (next_ < end_) {
+    if (batch_.rows[next_].made) {
+      ++next_;
+      continue;
+    }
     // From here on another worker may run this chunk, so nothing of it may be used.
     if (batch_.turns && !batch_.turns->is_next(next_, *this)) return;
     switch (batch_.maker->make_row(batch_, next_, worker)) {

@@ -11,6 +11,7 @@
 
 #include "echo/item.h"
 #include "echoline/shm/ring_layout.h"
+#include "engine/pass/in_flight_row.h"
 #include "engine/pass/row_turns.h"
 #include "engine/runtime/worker_pool.h"
 
@@ -18,14 +19,6 @@ namespace echoline::engine {
 
 class RowMaker;
 struct InFlightBatch;
-
-struct InFlightRow {
-  std::uint32_t row = 0;  // of the batch
-  std::shared_ptr<echo::Item> item;
-  std::uint32_t use = 0;
-  bool used_again = false;
-  std::uint64_t fresh_bytes = 0;  // of its record, if no earlier row has requested them
-};
 
 // Rows [begin, end) of a batch. Runs on one worker at a time; when it meets a row whose bytes are
 // missing (a replaced record), or whose turn has not come, it waits and runs again.
@@ -53,6 +46,7 @@ class Chunk : public Task, public echo::Waiter {
   std::uint32_t next_;
   const std::uint32_t begin_;
   const std::uint32_t end_;
+  bool tried_together_ = false;
   std::atomic<std::uint32_t> pending_{0};  // items without bytes
 };
 

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/pass/row_timer.h"
 
 namespace echoline::engine {
 namespace {
 
-// Counts a worker while it is in make_row.
+// Counts a worker while it is in make_row or make_together.
 class WorkerInside {
  public:
   explicit WorkerInside(std::atomic<std::uint32_t>& count) : count_(count) { count_.fetch_add(1); }
@@ -53,6 +52,7 @@ RowMaker::RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring>
       account_(std::move(account)),
       number_(number),
       places_in_turn_(core_->preparer->copies_only() && has_ragged(core_->ring_spec)),
+      chunk_size_(*core_),
       substitutes_(core_, account_) {}
 
 RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker) {
@@ -60,11 +60,62 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   // worker sees the flag, or stop() sees the worker.
   const WorkerInside inside(workers_inside_);
   if (stopping_.load()) return Made::kStopped;
+  batch::WorkerScratch& scratch = core_->worker_scratch[worker];
+  const std::uint64_t begin_ns = monotonic_ns();
+  RowTimer timer(scratch.sampler, *core_->recorder, worker);
+  bool first_use = false;
+  const Made made = fill_row(batch, index, scratch, nullptr, timer, first_use);
+  if (made != Made::kDone) return made;
+  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  count_time(first_use, spent_ns, 1);
+  timer.count(spent_ns, core_->counters->steps);
+  return made;
+}
+
+void RowMaker::make_together(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
+                             std::size_t worker) {
+  const WorkerInside inside(workers_inside_);
+  const std::uint32_t rows_max = chunk_size_.group_rows();
+  // Rows that take their places in turn are only copied.
+  if (rows_max == 1 || end - begin == 1 || batch.turns) return;
+  for (const bool of_kept : {false, true}) {
+    if (!RowGroup::is_possible(*core_, of_kept)) continue;
+    for (std::uint32_t next = begin; next < end && !stopping_.load();)
+      next = make_group(batch, next, std::min(end, next + rows_max), of_kept, worker);
+  }
+}
+
+std::uint32_t RowMaker::make_group(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
+                                   bool of_kept, std::size_t worker) {
+  batch::WorkerScratch& scratch = core_->worker_scratch[worker];
+  const std::uint64_t begin_ns = monotonic_ns();
+  RowTimer timer(scratch.sampler, *core_->recorder, worker);
+  RowGroup group(*core_, batch.rows, scratch, of_kept);
+  const std::uint32_t next = group.add(begin, end);
+  if (group.members().empty()) return next;
+  group.run(&stopping_);
+  std::uint64_t rows = 0;
+  for (RowGroup::Member& member : group.members()) {
+    bool first_use = false;
+    const Made made = fill_row(batch, member.index, *member.scratch, &member, timer, first_use);
+    member.claim.reset();
+    batch.rows[member.index].made = made == Made::kDone;
+    rows += made == Made::kDone ? 1 : 0;
+  }
+  if (rows == 0) return next;
+  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  count_time(!of_kept, spent_ns, rows);
+  timer.count(spent_ns, core_->counters->steps, rows);
+  return next;
+}
+
+RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
+                                  batch::WorkerScratch& scratch, const RowGroup::Member* member,
+                                  RowTimer& timer, bool& first_use) {
   // Rows of a batch belong to one chunk each, so no other worker writes this row.
   const InFlightRow& planned = batch.rows[index];
   const std::uint32_t row = planned.row;
   echo::Item& item = *planned.item;
-  batch::WorkerScratch& scratch = core_->worker_scratch[worker];
   const std::size_t field_count = core_->ring_spec.fields.size();
   point_at_row(*ring_, batch.descriptor, row, scratch.row_fields);
   batch::RowTarget target{scratch.row_fields,
@@ -72,20 +123,22 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   const auto place = [&] { place_in_turn(batch, target, scratch); };
   if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
-  const std::uint64_t begin_ns = monotonic_ns();
-  RowTimer timer(scratch.sampler, *core_->recorder, worker);
   MutexLock lock(item.mutex);
+  if (member == nullptr) item.await_unclaimed(lock);
   // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kBytesMissing;
-  // The encoded bytes are used under the lock: prepare_encoded may replace them by the kept form.
-  const bool first_use = item.has_encoded();
+  // The encoded bytes are used under the lock, or with a claim: prepare_encoded may replace them by
+  // the kept form.
+  first_use = item.has_encoded();
+  // Another worker has replaced the record since the group began: this row begins again, alone.
+  if (member != nullptr && member->attempt != item.attempt) return Made::kBytesMissing;
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
   timer.note_row(number_, batch.number, row, sample, planned.use);
   // Users' code can take seconds, and nobody wants the row of a pass that ends.
   scratch.augment_scratch->stop_with(&stopping_);
-  const UseKey key{core_->seed, sample, item.epoch, static_cast<std::uint16_t>(planned.use)};
+  const UseKey key = use_key(*core_, sample, item.epoch, planned.use);
   Status status;
   auto blame = batch::Blame::kUse;
   if (first_use) {
@@ -111,9 +164,6 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
     const bool continues = substitutes_.replace(*planned.item, attempt, status, count);
     return continues ? Made::kBytesMissing : Made::kStopped;
   }
-  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
-  count_time(first_use, spent_ns);
-  timer.count(spent_ns, core_->counters->steps);
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.
     account_->count_used(item.ahead_bytes());
@@ -136,12 +186,12 @@ void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& targe
   if (next != nullptr) next->continue_in_turn();
 }
 
-void RowMaker::count_time(bool first_use, std::uint64_t spent_ns) {
+void RowMaker::count_time(bool first_use, std::uint64_t spent_ns, std::uint64_t count) {
   StreamCounters& counters = *core_->counters;
   auto& ns = first_use ? counters.prepare_first_ns : counters.prepare_again_ns;
   auto& rows = first_use ? counters.prepare_first_rows : counters.prepare_again_rows;
   ns.fetch_add(spent_ns, std::memory_order_relaxed);
-  rows.fetch_add(1, std::memory_order_relaxed);
+  rows.fetch_add(count, std::memory_order_relaxed);
 }
 
 // What each row tells its trainer: written with the row, read after the batch was published.

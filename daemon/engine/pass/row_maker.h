@@ -8,15 +8,18 @@
 #include "base/status.h"
 #include "echo/item.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/chunk_size.h"
 #include "engine/pass/in_flight_batch.h"
 #include "engine/pass/pass_account.h"
+#include "engine/pass/row_group.h"
+#include "engine/pass/row_timer.h"
 #include "engine/pass/substitutes.h"
 #include "ring/ring.h"
 
 namespace echoline::engine {
 
-// Shared by the pass and its batches. make_row is called by workers, stop and finish_ragged by the
-// pass.
+// Shared by the pass and its batches. make_row and make_together are called by workers, stop and
+// finish_ragged by the pass.
 class RowMaker {
  public:
   // `number`: of the pass, in traces.
@@ -26,6 +29,11 @@ class RowMaker {
   enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
   // Prepares row `index` of batch.rows at its place in the ring.
   Made make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker);
+  const ChunkSize& chunk_size() const { return chunk_size_; }
+  // Makes those rows of [begin, end) of batch.rows that can be made together, and says so in them.
+  // The others are for make_row, also where this has failed.
+  void make_together(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
+                     std::size_t worker);
   // Whether ragged values are written where they stay. Only where nothing is decoded: rows take
   // their places one after the other, and pictures must not wait for each other.
   bool places_in_turn() const { return places_in_turn_; }
@@ -41,14 +49,20 @@ class RowMaker {
   void wake_pass() { ring_->interrupt(); }
 
  private:
+  // The row is made from the worker's scratch, or from that of a member of a group.
+  Made fill_row(InFlightBatch& batch, std::uint32_t index, batch::WorkerScratch& scratch,
+                const RowGroup::Member* member, RowTimer& timer, bool& first_use);
+  // Makes a group of such rows; returns where the next one begins.
+  std::uint32_t make_group(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
+                           bool of_kept, std::size_t worker);
   // Points ragged fields of a row, whose lengths are known, at their places.
   void place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
                      batch::WorkerScratch& scratch);
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
-  // Adds the time of one row to the counters of its kind.
-  void count_time(bool first_use, std::uint64_t spent_ns);
+  // Adds the time of so many rows to the counters of their kind.
+  void count_time(bool first_use, std::uint64_t spent_ns, std::uint64_t rows);
 
   const std::shared_ptr<StreamCore> core_;
   const std::shared_ptr<ring::Ring> ring_;
@@ -56,6 +70,7 @@ class RowMaker {
   const std::uint32_t number_;
   const bool places_in_turn_;
   std::atomic<bool> stopping_{false};
+  const ChunkSize chunk_size_;
   std::atomic<std::uint32_t> workers_inside_{0};  // workers in make_row
   Substitutes substitutes_;
 };

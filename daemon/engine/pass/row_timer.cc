@@ -16,30 +16,34 @@ RowTimer::RowTimer(batch::StepSampler& sampler, trace::Recorder& recorder, std::
   if (runs_) sampler_.times.begin(kOther, is_traced_);
 }
 
-void RowTimer::count(std::uint64_t spent_ns, StepAccount& account) {
-  sampler_.note(spent_ns);
+void RowTimer::count(std::uint64_t spent_ns, StepAccount& account, std::uint64_t rows) {
+  sampler_.note(spent_ns, rows);
   if (!runs_) return;
   end(true);
-  if (is_timed_) account.add(sampler_.times, sampler_.take_rows());
+  if (is_timed_) account.add(sampler_.times, sampler_.take_rows(), rows);
 }
 
 void RowTimer::end(bool made) {
   runs_ = false;
   sampler_.times.end();
-  if (is_traced_ && is_noted_) add_to_trace(made);
+  if (!rows_.empty()) add_to_trace(made);
 }
 
 void RowTimer::add_to_trace(bool made) const {
   const StepTimes& times = sampler_.times;
   const auto worker = static_cast<std::uint32_t>(worker_);
   std::vector<trace::Span> spans;
-  spans.reserve(1 + times.stays().size());
-  spans.push_back({.kind = trace::Kind::kRow,
-                   .group = trace::Group::kWorkers,
-                   .track = worker,
-                   .begin_ns = times.begin_ns(),
-                   .end_ns = times.begin_ns() + times.wall_ns(),
-                   .values = {row_[0], row_[1], row_[2], row_[3], row_[4], made}});
+  spans.reserve(rows_.size() + times.stays().size());
+  const std::uint64_t end_ns = times.begin_ns() + times.wall_ns();
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const auto& values = rows_[i].values;
+    spans.push_back({.kind = trace::Kind::kRow,
+                     .group = trace::Group::kWorkers,
+                     .track = worker,
+                     .begin_ns = i == 0 ? times.begin_ns() : rows_[i].begin_ns,
+                     .end_ns = i + 1 == rows_.size() ? end_ns : rows_[i + 1].begin_ns,
+                     .values = {values[0], values[1], values[2], values[3], values[4], made}});
+  }
   for (const StepTimes::Stay& stay : times.stays()) {
     spans.push_back({.kind = trace::Kind::kStep,
                      .group = trace::Group::kWorkers,

@@ -4,14 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "base/clock.h"
 #include "batch/step_sampler.h"
 #include "engine/open/step_account.h"
 #include "trace/recorder.h"
 
 namespace echoline::engine {
 
-// Of one row, on its worker. Times the row if its turn has come, or if the stream is traced.
+// Of one row, or of rows that are made together, on their worker. Times them if their turn has
+// come, or if the stream is traced.
 class RowTimer {
  public:
   RowTimer(batch::StepSampler& sampler, trace::Recorder& recorder, std::size_t worker);
@@ -22,14 +25,14 @@ class RowTimer {
   RowTimer(const RowTimer&) = delete;
   RowTimer& operator=(const RowTimer&) = delete;
 
-  // What the row is, for the trace.
+  // What the row is, for the trace. Of rows that are made together, each lasts until the next one
+  // is noted, and the first one begins with what is done for all.
   void note_row(std::uint32_t pass, std::uint64_t batch, std::uint32_t row, std::uint64_t record,
                 std::uint32_t use) {
-    row_ = {pass, batch, row, record, use};
-    is_noted_ = true;
+    if (is_traced_) rows_.push_back({{pass, batch, row, record, use}, monotonic_ns()});
   }
-  // The row was made.
-  void count(std::uint64_t spent_ns, StepAccount& account);
+  // The row was made, or all `rows`.
+  void count(std::uint64_t spent_ns, StepAccount& account, std::uint64_t rows = 1);
 
  private:
   void end(bool made);
@@ -41,8 +44,11 @@ class RowTimer {
   const bool is_timed_;   // for the account
   const bool is_traced_;  // when it began
   bool runs_;
-  bool is_noted_ = false;
-  std::array<std::uint64_t, 5> row_{};
+  struct Noted {
+    std::array<std::uint64_t, 5> values;
+    std::uint64_t begin_ns;
+  };
+  std::vector<Noted> rows_;  // only for a trace
 };
 
 }  // namespace echoline::engine

@@ -65,6 +65,7 @@ UserCodeStats user_code_stats(const StreamCore& core) {
     stats.refused += counters.refused.load();
     stats.died += counters.died.load();
     stats.timed_out += counters.timed_out.load();
+    stats.repeated += counters.repeated.load();
     stats.ns += counters.ns.load();
     stats.workers += counters.workers.load();
     stats.replaced += counters.replaced.load();

@@ -21,8 +21,8 @@ enum WorkerFile {
 };
 
 inline constexpr std::uint32_t kWorkerAxesMax = 6;
-inline constexpr std::uint64_t kWorkerAlignment = 64;  // of arrays in the shared memory
-inline constexpr std::size_t kWorkerReplyBytesMax = 64 << 10;
+inline constexpr std::uint64_t kWorkerAlignment = 64;            // of arrays in the shared memory
+inline constexpr std::size_t kWorkerMessageBytesMax = 64 << 10;  // in each direction
 
 enum class ReplyKind : std::uint32_t {
   kResult = 1,
@@ -34,9 +34,15 @@ enum class ReplyKind : std::uint32_t {
 
 struct CallHead {
   std::uint32_t kind = 1;
-  std::uint32_t count = 0;
+  std::uint32_t samples = 0;
   std::uint64_t sequence = 0;
   std::uint64_t seed = 0;
+  std::uint32_t inputs = 0;
+  std::uint32_t zero = 0;
+};
+
+// What the draws of one sample depend on.
+struct KeyWords {
   std::uint64_t sample = 0;
   std::uint32_t epoch = 0;
   std::uint32_t use = 0;
@@ -55,6 +61,7 @@ struct ArrayWords {
   std::uint32_t sizes[kWorkerAxesMax] = {};
   std::uint64_t offset = 0;
 };
-static_assert(sizeof(CallHead) == 48 && sizeof(ReplyHead) == 16 && sizeof(ArrayWords) == 40);
+static_assert(sizeof(CallHead) == 32 && sizeof(KeyWords) == 24);
+static_assert(sizeof(ReplyHead) == 16 && sizeof(ArrayWords) == 40);
 
 }  // namespace echoline::shm

@@ -32,6 +32,28 @@ def noise(sample, rng):
             "worker": os.getpid()}
 
 
+def chunk(samples, rngs):
+    """Arrays and lists of all samples in, and out. A sample that is bad, and one that ends the process once."""
+    image, label, text = samples["image"], samples["label"], samples["text"]
+    assert isinstance(text, list) and len(text) == len(rngs) == len(label) and not image.flags.writeable
+    if 7 in label % 12:
+        raise ValueError("label 7 of 12 is bad")
+    if 5 in label and first_time("exit"):
+        os._exit(3)
+    drawn = np.stack([rng.integers(0, 256, image.shape[1:], dtype=np.uint8) for rng in rngs])
+    return {"image": image ^ drawn, "draw": [rng.random() for rng in rngs], "label": label,
+            "text": [one[::-1] for one in text], "name": [f"é{one}" for one in label]}
+
+
+def spoilt(samples, rngs):
+    """Depends on how samples are cut into chunks."""
+    return {"image": samples["image"] ^ np.uint8(len(rngs))}
+
+
+def only_alone(samples, rngs):
+    return {"image": samples["image"] + np.zeros((1, 16, 16, 3), np.uint8)} if len(rngs) == 1 else {}
+
+
 def same(sample, rng):
     return sample
 

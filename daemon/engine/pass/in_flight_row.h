@@ -1,0 +1,20 @@
+// A row of a batch in flight.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "echo/item.h"
+
+namespace echoline::engine {
+
+struct InFlightRow {
+  std::uint32_t row = 0;  // of the batch
+  std::shared_ptr<echo::Item> item;
+  std::uint32_t use = 0;
+  bool used_again = false;
+  std::uint64_t fresh_bytes = 0;  // of its record, if no earlier row has requested them
+  bool made = false;              // before its turn, together with others
+};
+
+}  // namespace echoline::engine
