@@ -269,11 +269,11 @@ const std::vector<Mistake> kMistakes = {
     {"settings_that_are_no_mapping",
      with_steps(std::string(kDecode) +
                 "      - plugin: {library: a.so, step: s, settings: [1, 2]}\n"),
-     "t.yaml:6:54: key 'settings': is no mapping; write its keys and values"},
+     "t.yaml:6:52: key 'settings': is no mapping; write its keys and values"},
     {"settings_that_contain_themselves",
      with_steps(std::string(kDecode) +
                 "      - plugin: {library: a.so, step: s, settings: &a {b: *a}}\n"),
-     "t.yaml:6:57: more than 16 levels"},
+     "t.yaml:6:52: more than 16 levels"},
     {"rows_of_another_format",
      "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",

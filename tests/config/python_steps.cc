@@ -132,7 +132,7 @@ class Module {
                    {"Any", "Literal", "Mapping", "Optional", "Sequence", "TypedDict", "Union"}) +
            "\n" +
            imports("._step", {"CountOrAll", "CountOrAuto", "FactorOrAuto", "Fraction", "Rate",
-                              "Size", "Step", "Text", "Time", "step"}) +
+                              "Size", "Step", "Text", "Time", "make_step"}) +
            mappings_ + functions_;
   }
 
@@ -190,7 +190,7 @@ class Module {
     functions_ += "\n\n" +
                   filled(fmt::format("{}{}) -> Step:", begin, fmt::join(parameters, ", ")),
                          begin.size(), ',') +
-                  document + "    return step(\"" + name + "\", " + settings + ")\n";
+                  document + "    return make_step(\"" + name + "\", " + settings + ")\n";
   }
 
   // Imports those of the names that the module uses.
