@@ -23,7 +23,7 @@ FROM ${DEBIAN} AS files
 COPY deploy/packages.txt deploy/install-packages.sh deploy/image-root.sh /deploy/
 RUN /deploy/install-packages.sh run
 COPY --from=build /image/usr /usr
-RUN /deploy/image-root.sh /image /usr/bin/echolined /usr/bin/echoline
+RUN /deploy/image-root.sh /image /usr/bin/echolined /usr/bin/echoline /usr/libexec/echoline/echoline-plugin-runner
 
 FROM ${DEBIAN} AS trainer
 ARG VERSION=0.1.0

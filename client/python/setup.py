@@ -25,6 +25,7 @@ from wheel.bdist_wheel import bdist_wheel
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = "_echoline.abi3.so"
 PROGRAMS = ("echolined", "echoline")
+BINARIES = (*PROGRAMS, "echoline-plugin-runner")
 LIBRARY = os.environ.get("ECHOLINE_LIBRARY")
 NEEDS_REPOSITORY = ("the package is built from the whole repository: run pip on its folder client/python, or install a "
                     "wheel (deploy/wheel.sh makes one)")
@@ -47,7 +48,7 @@ def build_all(build):
                                f"-DPython3_EXECUTABLE={sys.executable}"])
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"CMake: {error}; deploy/install-packages.sh build installs what the build needs")
-    subprocess.check_call(["cmake", "--build", build, "--parallel", "--target", "echoline_python", *PROGRAMS])
+    subprocess.check_call(["cmake", "--build", build, "--parallel", "--target", "echoline_python", *BINARIES])
 
 
 class BuildWithPrograms(build_py):
@@ -59,7 +60,7 @@ class BuildWithPrograms(build_py):
             if not LIBRARY and not os.environ.get("ECHOLINE_BUILD"):
                 build_all(build)
             self.install(LIBRARY or build / "client" / "python" / MODULE, package / MODULE)
-            for program in () if LIBRARY else PROGRAMS:
+            for program in () if LIBRARY else BINARIES:
                 self.install(build / "daemon" / program, package / "bin" / program)
 
     @staticmethod

@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "augment/sample_fields.h"
-#include "augment/transforms.h"
+#include "augment/user_code_step.h"
 #include "base/bounded_file.h"
-#include "base/processors.h"
 #include "user_code/environment.h"
-#include "user_code/workers.h"
 
 namespace echoline::augment {
 namespace {
 
 constexpr std::size_t kSourceBytesMax = 1 << 20;
-// More processes of one step are of no use before they are configured.
-constexpr std::uint32_t kAutoWorkersMax = 16;
-// Samples of one exchange: with more, messages hardly cost less.
-constexpr std::uint32_t kSamplesTogether = 16;
 
 Status error(std::string text) { return Status(Code::kInvalidArgument, std::move(text)); }
 
@@ -139,26 +132,6 @@ Result<decode::FieldType> ragged_type(const v1::PythonField& entry, shm::DType d
   return type;
 }
 
-// Rows that replace such rows belong to the same field: labels still go with their boxes, key
-// points and masks are still such.
-void take_role(const std::string& name, const std::vector<decode::FieldType>& inputs,
-               decode::FieldType& type) {
-  const auto before = std::ranges::find(inputs, name, &decode::FieldType::name);
-  if (before == inputs.end()) return;
-  if (type.ragged) type.of = before->of;
-  const auto inner = [](const decode::FieldType& one) { return one.shape.span().subspan(1); };
-  if (before->points && type.ragged && type.dtype == before->dtype &&
-      std::ranges::equal(inner(type), inner(*before))) {
-    type.points = true;
-    type.pairs = before->pairs;
-  }
-  if (before->mask && type.fixed && type.dtype == before->dtype && type.shape.rank == 2) {
-    type.mask = true;
-    type.ignore = before->ignore;
-    type.of = before->of;
-  }
-}
-
 // The type of a field that the function returns; without a type in the settings, that of the field
 // of the same name before the step.
 Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField& entry,
@@ -176,7 +149,6 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   if (entry.as() == "rgb" || entry.as() == "gray") return picture_type(entry, shape);
   if (entry.has_max_length()) {
     ECHOLINE_ASSIGN(decode::FieldType rows, ragged_type(entry, dtype, shape, bytes_max));
-    take_role(name, inputs, rows);
     return rows;
   }
   decode::FieldType type;
@@ -185,7 +157,6 @@ Result<decode::FieldType> type_of(const std::string& name, const v1::PythonField
   type.shape = shape;
   type.image =
       dtype == shm::kUint8 && shape.rank == 3 && (shape.sizes[2] == 1 || shape.sizes[2] == 3);
-  take_role(name, inputs, type);
   return type;
 }
 
@@ -209,31 +180,12 @@ Status add_results(const v1::Python& settings, const std::vector<decode::FieldTy
         type_of(name, settings.out().at(name), inputs, settings.sample_bytes());
     if (!type.ok()) return type.status().with_context("python.out: field " + name);
     type->name = name;
-    const auto found = std::ranges::find(outputs, name, &decode::FieldType::name);
-    results.push_back(static_cast<std::size_t>(found - outputs.begin()));
-    if (found == outputs.end()) {
-      ECHOLINE_TRY(add_field(outputs, *type).with_context("python.out"));
-    } else {
-      *found = *type;
-    }
+    take_role(inputs, *type);
+    const Result<std::size_t> field = set_field(outputs, *type);
+    if (!field.ok()) return field.status().with_context("python.out");
+    results.push_back(*field);
   }
   return {};
-}
-
-Result<std::vector<std::size_t>> argument_fields(const v1::Python& settings,
-                                                 const std::vector<decode::FieldType>& inputs) {
-  std::vector<std::size_t> arguments;
-  for (const std::string& name : settings.fields()) {
-    ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs, name));
-    arguments.push_back(field);
-  }
-  // Without names: all.
-  for (std::size_t i = 0; settings.fields().empty() && i < inputs.size(); ++i)
-    arguments.push_back(i);
-  if (arguments.size() > user_code::kFieldsMax)
-    return error(fmt::format("python.fields: {} fields; allowed: {}", arguments.size(),
-                             user_code::kFieldsMax));
-  return arguments;
 }
 
 Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t number) {
@@ -245,26 +197,17 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.source = std::move(*source);
   function.name = settings.function();
   function.step = number;
-  function.workers = settings.workers();
-  if (function.workers == 0) {  // auto
-    function.workers =
-        std::min(kAutoWorkersMax, usable_processors(std::thread::hardware_concurrency()));
-  }
+  function.workers = worker_count(settings.workers());
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();
   function.is_batched = settings.batched();
   function.samples = settings.has_chunk() ? settings.chunk() : kSamplesTogether;
-  ECHOLINE_ASSIGN(function.account, user_code::account_of(settings.user()));
+  auto account = user_code::account_of(settings.user());
+  if (!account.ok()) return account.status().with_context("python.user");
+  function.account = std::move(*account);
   function.variables = {settings.environment().begin(), settings.environment().end()};
   return function;
-}
-
-// The places of all arrays fit into one message.
-void limit_samples(user_code::Function& function) {
-  const std::size_t most =
-      user_code::samples_in_message(function.inputs.size(), function.outputs.size());
-  function.samples = std::min(function.samples, static_cast<std::uint32_t>(most));
 }
 
 // `inputs`: only the sample's number.
@@ -281,8 +224,7 @@ Result<std::unique_ptr<SampleStep>> make_data_set(const v1::Step& step, std::uin
   function.outputs = outputs;
   limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
-  return std::unique_ptr<SampleStep>(
-      new PythonStep(std::move(outputs), {0}, std::move(results), std::move(workers)));
+  return make_user_code_step(std::move(outputs), {0}, std::move(results), std::move(workers));
 }
 
 Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8_t number,
@@ -291,17 +233,26 @@ Result<std::unique_ptr<SampleStep>> make_python(const v1::Step& step, std::uint8
   std::vector<decode::FieldType> outputs = inputs;
   std::vector<std::size_t> results;
   ECHOLINE_TRY(add_results(settings, inputs, outputs, results));
-  ECHOLINE_ASSIGN(std::vector<std::size_t> arguments, argument_fields(settings, inputs));
+  Result<std::vector<std::size_t>> arguments = argument_fields(settings.fields(), inputs);
+  if (!arguments.ok()) return arguments.status().with_context("python.fields");
   ECHOLINE_ASSIGN(user_code::Function function, function_of(settings, number));
-  for (const std::size_t field : arguments) function.inputs.push_back(inputs[field]);
+  for (const std::size_t field : *arguments) function.inputs.push_back(inputs[field]);
   for (const std::size_t field : results) function.outputs.push_back(outputs[field]);
   limit_samples(function);
   ECHOLINE_ASSIGN(auto workers, user_code::Workers::start(std::move(function)));
-  return std::unique_ptr<SampleStep>(new PythonStep(std::move(outputs), std::move(arguments),
-                                                    std::move(results), std::move(workers)));
+  return make_user_code_step(std::move(outputs), std::move(*arguments), std::move(results),
+                             std::move(workers));
 }
 
 }  // namespace
+
+std::unique_ptr<SampleStep> make_user_code_step(std::vector<decode::FieldType> outputs,
+                                                std::vector<std::size_t> arguments,
+                                                std::vector<std::size_t> results,
+                                                std::unique_ptr<user_code::Workers> workers) {
+  return std::make_unique<PythonStep>(std::move(outputs), std::move(arguments), std::move(results),
+                                      std::move(workers));
+}
 
 const Transform kPython{v1::Step::kPython, nullptr, make_python};
 const Transform kPythonDataSet{v1::Step::kRead, nullptr, make_data_set};

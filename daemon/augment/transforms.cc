@@ -36,6 +36,7 @@ constexpr const Transform* kTransforms[] = {
     &kMfcc,
     &kSpecAugment,
     &kPython,
+    &kPlugin,
 };
 
 }  // namespace

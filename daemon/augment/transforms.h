@@ -65,6 +65,7 @@ extern const Transform kLogMel;
 extern const Transform kMfcc;
 extern const Transform kSpecAugment;
 extern const Transform kPython;
+extern const Transform kPlugin;
 // Not a step of its own: makes the samples of `read` with a data set in Python.
 extern const Transform kPythonDataSet;
 

@@ -105,7 +105,7 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["records_tried"] = checked.tried.tried;
   line["records_bad"] = checked.tried.bad;
   if (checked.tried.bad > 0) line["first_bad_record"] = checked.tried.first_error;
-  if (!checked.code.empty()) line["python"] = checked.code;
+  if (!checked.code.empty()) line["code"] = checked.code;
   line["memory_bytes"] = {{"ring", checked.memory.ring},
                           {"read_ahead", checked.memory.read_ahead},
                           {"window", checked.memory.window},
@@ -132,7 +132,7 @@ std::string checked_text(const std::string& file, const v1::Daemon& daemon,
                         config::batch_step(*checked.stream).size());
     text += stream_text(file, checked, free_bytes);
     for (const std::string& line : checked.code) {
-      text += fmt::format("  python: {}; called twice for a few samples: equal\n", line);
+      text += fmt::format("  {}; called twice for a few samples: equal\n", line);
     }
   }
   const bool whole =

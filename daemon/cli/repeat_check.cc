@@ -10,6 +10,7 @@
 
 #include "cli/row_attempts.h"
 #include "record/core/data_set.h"
+#include "user_code/workers.h"
 
 namespace echoline::cli {
 namespace {
@@ -18,12 +19,18 @@ constexpr std::uint64_t kRepeatsMax = 8;
 constexpr std::size_t kOtherChunk = 3;
 
 Status different(const engine::StreamCore& core, std::uint64_t record, const std::string& what) {
+  const std::vector<const user_code::Workers*> code = core.preparer->chain().user_code();
+  const bool is_plugin = std::ranges::all_of(code, [](const user_code::Workers* workers) {
+    return workers->function().library != nullptr;
+  });
   return Status(
       Code::kFailedPrecondition,
-      fmt::format("python.function: it returned something else when it was called again for sample "
-                  "{} (key {}) with the same arguments: {}; it may use only its arguments, "
-                  "`rng`, and the generators of random, numpy and torch",
-                  record, core.data_set->index().key(record), what));
+      fmt::format("{}: it returned something else when it was called again for sample {} (key {}) "
+                  "with the same arguments: {}; it may use only its arguments{}",
+                  is_plugin ? "plugin.step" : "python.function", record,
+                  core.data_set->index().key(record), what,
+                  is_plugin ? " and draws from call->key"
+                            : ", `rng`, and the generators of random, numpy and torch"));
 }
 
 Status differs_in_chunk(const engine::StreamCore& core, std::uint64_t record,

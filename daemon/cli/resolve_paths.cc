@@ -29,6 +29,7 @@ void resolve_paths(v1::Stream& stream, const std::filesystem::path& folder) {
     }
     if (step.shuffle().has_order()) resolve(*step.mutable_shuffle()->mutable_order(), folder);
     if (step.has_python()) resolve(*step.mutable_python()->mutable_file(), folder);
+    if (step.has_plugin()) resolve(*step.mutable_plugin()->mutable_library(), folder);
     if (!step.has_read()) continue;
     v1::Read& read = *step.mutable_read();
     if (read.has_python()) resolve(*read.mutable_python()->mutable_file(), folder);

@@ -94,8 +94,9 @@ Status measure(const std::string& name, const v1::Daemon& daemon, Checked& check
   checked.memory.cache = opened.cache.bytes();
   for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
     const user_code::Function& function = workers->function();
-    checked.code.push_back(fmt::format("{} of {}, in {} ({})", function.name, function.file,
-                                       pluralize(function.workers, "worker"), workers->versions()));
+    checked.code.push_back(fmt::format("{}: {} of {}, in {} ({})", function.key(), function.name,
+                                       function.file, pluralize(function.workers, "worker"),
+                                       workers->versions()));
   }
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
   ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "config/any_keys.h"
 #include "config/maps.h"
 #include "config/names.h"
 #include "config/reader.h"
@@ -84,6 +85,10 @@ Status check_range(const Checked& checked, double value) {
 Status check_word(const Checked& checked, const std::string& word) {
   const FieldRules& rules = checked.rules;
   if (rules.required && word.empty()) return checked.error("empty; it is required");
+  if (rules.any_keys) {
+    const Status keys = check_any_keys(word);
+    return keys.ok() ? keys : checked.error(keys.message());
+  }
   // No list of words: any text is allowed.
   const auto& words = rules.one_of;
   if (words.empty() || std::find(words.begin(), words.end(), word) != words.end()) return Status();

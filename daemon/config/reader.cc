@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "config/any_keys_reader.h"
 #include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
@@ -166,6 +167,7 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
     locations_.set(message, field.number(), {where(node), node.IsScalar() ? node.Scalar() : ""});
   }
   if (field.is_repeated()) return read_list(node, message, field);
+  if (rules_of(field).any_keys) return AnyKeysReader(*this).read(node, message, field);
   if (mapping) {
     Message& child = *message.GetReflection()->MutableMessage(&message, &field);
     if (!node.IsMap() && !node.IsNull()) {

@@ -34,6 +34,7 @@ class Reader {
   std::string where(const YAML::Node& node) const;
 
  private:
+  friend class AnyKeysReader;
   struct Entry {
     YAML::Node key;
     YAML::Node value;

@@ -39,6 +39,7 @@ FieldRules rules_of(const FieldDescriptor& field) {
   rules.required = options.GetExtension(v1::required);
   rules.single = options.GetExtension(v1::single);
   rules.ascending = options.GetExtension(v1::ascending);
+  rules.any_keys = options.GetExtension(v1::any_keys);
   rules.items_min = options.GetExtension(v1::items_min);
   rules.items_max = options.GetExtension(v1::items_max);
   rules.one_of = split_names(options.GetExtension(v1::one_of));

@@ -24,6 +24,7 @@ struct FieldRules {
   bool required = false;
   bool single = false;
   bool ascending = false;
+  bool any_keys = false;
   std::uint32_t items_min = 0;
   std::uint32_t items_max = 0;  // 0: no limit
   std::vector<std::string> one_of;

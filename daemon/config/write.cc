@@ -50,7 +50,8 @@ std::string flow(const Message& message);
 // The value of the field; of a list, the item at `index`.
 std::string value_text(const Message& message, const FieldDescriptor& field, int index) {
   const auto& reflection = *message.GetReflection();
-  const v1::Unit unit = rules_of(field).unit;
+  const FieldRules rules = rules_of(field);
+  const v1::Unit unit = rules.unit;
   // `index` is only used for lists.
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {
@@ -68,6 +69,8 @@ std::string value_text(const Message& message, const FieldDescriptor& field, int
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return flow(reflection.GetMessage(message, &field));
     default:
+      // JSON is YAML.
+      if (rules.any_keys) return reflection.GetString(message, &field);
       return word(list ? reflection.GetRepeatedString(message, &field, index)
                        : reflection.GetString(message, &field));
   }

@@ -15,13 +15,13 @@ constexpr std::uint64_t kReserveBytes = 1 << 20;
 
 Result<UniqueFd> make_memfd(const char* name) {
   const int fd = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return errno_status(errno, "making shared memory for Python (memfd_create)");
+  if (fd < 0) return errno_status(errno, "making shared memory for users' code (memfd_create)");
   return UniqueFd(fd);
 }
 
 Status seal(int fd, int seals) {
   if (::fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SEAL) == 0) return {};
-  return errno_status(errno, "sealing shared memory for Python");
+  return errno_status(errno, "sealing shared memory for users' code");
 }
 
 }  // namespace
@@ -29,11 +29,11 @@ Status seal(int fd, int seals) {
 Result<Area> Area::create(const char* name, std::uint64_t bytes, Writer writer) {
   ECHOLINE_ASSIGN(UniqueFd fd, make_memfd(name));
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return errno_status(errno, fmt::format("shared memory of {} bytes for Python", bytes));
+    return errno_status(errno, fmt::format("shared memory of {} bytes for users' code", bytes));
   const bool own = writer == Writer::kDaemon;
   void* data =
       ::mmap(nullptr, bytes, own ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (data == MAP_FAILED) return errno_status(errno, "mapping shared memory for Python");
+  if (data == MAP_FAILED) return errno_status(errno, "mapping shared memory for users' code");
   Area area(std::move(fd), static_cast<std::byte*>(data), bytes);
   // After the daemon's mapping, which stays writable.
   ECHOLINE_TRY(seal(area.fd(), F_SEAL_SHRINK | F_SEAL_GROW | (own ? F_SEAL_FUTURE_WRITE : 0)));
@@ -58,7 +58,7 @@ Result<std::span<std::byte>> Area::reserve(std::uint64_t bytes) {
     // The host has no memory, which says nothing about the record: the stream ends.
     if (error != 0)
       return Status(Code::kFailedPrecondition,
-                    errno_status(error, "reserving shared memory for Python").message());
+                    errno_status(error, "reserving shared memory for users' code").message());
     reserved_ = wanted;
   }
   return std::span<std::byte>{data_, bytes};
@@ -69,7 +69,7 @@ Result<UniqueFd> text_in_memory(const char* name, std::string_view text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t count = ::write(fd.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno_status(errno, "writing shared memory for Python");
+    if (count < 0) return errno_status(errno, "writing shared memory for users' code");
     done += static_cast<std::size_t>(count);
   }
   ECHOLINE_TRY(seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE));

@@ -59,18 +59,17 @@ Result<std::optional<Account>> account_of(const std::string& user) {
   if (user.empty()) return std::optional<Account>();
   if (::geteuid() != 0) {
     return Status(Code::kInvalidArgument,
-                  "python.user: only a daemon that runs as root can run workers as another user");
+                  "only a daemon that runs as root can run workers as another user");
   }
   std::vector<char> text(16 << 10);
   passwd entry{};
   passwd* found = nullptr;
   ::getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
   if (found == nullptr)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("python.user: there is no user {} on this host", user));
+    return Status(Code::kInvalidArgument, fmt::format("there is no user {} on this host", user));
   if (::access(kSetpriv, X_OK) != 0)
     return Status(Code::kInvalidArgument,
-                  fmt::format("python.user: needs {}: install the package util-linux", kSetpriv));
+                  fmt::format("needs {}: install the package util-linux", kSetpriv));
   return std::optional<Account>({found->pw_uid, found->pw_gid, found->pw_dir});
 }
 

@@ -12,38 +12,8 @@
 namespace echoline::user_code {
 namespace {
 
-// Both sides are processes of one host, so numbers have its byte order.
-struct CallHead {
-  std::uint32_t kind = 1;
-  std::uint32_t samples = 0;
-  std::uint64_t sequence = 0;
-  std::uint64_t seed = 0;
-  std::uint32_t inputs = 0;
-  std::uint32_t zero = 0;
-};
-
-// What the draws of one sample depend on.
-struct KeyWords {
-  std::uint64_t sample = 0;
-  std::uint32_t epoch = 0;
-  std::uint32_t use = 0;
-  std::uint64_t drawn = 0;  // seeds the generators of Python's modules
-};
-
-struct ReplyHead {
-  std::uint32_t kind = 0;
-  std::uint32_t count = 0;
-  std::uint64_t sequence = 0;  // of kReady: the length of the data set
-};
-
-struct ArrayWords {
-  std::uint32_t dtype = 0;
-  std::uint32_t rank = 0;
-  std::uint32_t sizes[decode::kRankMax] = {};
-  std::uint64_t offset = 0;
-};
-static_assert(sizeof(CallHead) == 32 && sizeof(KeyWords) == 24);
-static_assert(sizeof(ReplyHead) == 16 && sizeof(ArrayWords) == 40);
+using shm::ArrayWords, shm::CallHead, shm::KeyWords, shm::ReplyHead;
+static_assert(shm::kWorkerAxesMax == decode::kRankMax);
 
 constexpr std::size_t kArraysMax = kMessageBytesMax / sizeof(ArrayWords);
 

@@ -1,5 +1,5 @@
 // The messages between the daemon and a worker: one packet of a Unix socket each. Arrays are in
-// shared memory; a message only says where. worker.py has the other side.
+// shared memory; a message only says where. worker.py and plugin_runner/ have the other side.
 //
 // A call is a head (CallHead), a key for each sample (KeyWords), and for each sample, one after the
 // other, the places of its inputs (ArrayWords). The answer to it is a head (ReplyHead) and, for
@@ -19,13 +19,15 @@
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
+#include "echoline/shm/worker_messages.h"
 
 namespace echoline::user_code {
 
 inline constexpr std::size_t kFieldsMax = 256;
-inline constexpr std::size_t kMessageBytesMax = 64 << 10;  // in each direction
-inline constexpr std::size_t kSamplesMax = 64;             // of one call
-inline constexpr std::uint64_t kAlignment = 64;
+using shm::ReplyKind;
+inline constexpr std::size_t kMessageBytesMax = shm::kWorkerMessageBytesMax;  // in each direction
+inline constexpr std::size_t kSamplesMax = 64;                                // of one call
+inline constexpr std::uint64_t kAlignment = shm::kWorkerAlignment;
 
 // Where an array is. `dtype` 0 in a reply: the function returned its argument of the same name.
 struct ArrayPlace {
@@ -63,14 +65,6 @@ std::vector<std::byte> encode_call(std::uint64_t sequence, std::uint8_t step,
                                    std::span<const SampleCall> samples,
                                    std::span<const ArrayPlace> places);
 
-enum class ReplyKind : std::uint32_t {
-  kResult = 1,
-  kRaised = 2,   // the function raised an exception
-  kRefused = 3,  // what it returned is not what the step declares
-  kReady = 4,    // the function is loaded; `summary` has the versions
-  kNotLoaded = 5,
-};
-
 struct Reply {
   ReplyKind kind = ReplyKind::kResult;
   std::uint64_t sequence = 0;
@@ -78,7 +72,7 @@ struct Reply {
   std::vector<ArrayPlace> arrays = {};  // of kResult, by sample and output
   std::string group = {};               // errors of one group are logged once
   std::string summary = {};             // one line
-  std::string details = {};             // a traceback, or empty
+  std::string details = {};             // a traceback, or of kReady: the outputs of a plugin
 };
 
 // Checks all that the daemon relies on: a worker may send anything. kInvalidArgument: not a reply.

@@ -28,7 +28,7 @@ void StepLog::failed(const std::string& group, std::string_view summary, std::st
     // The set is bounded together with the log.
     if (groups_.size() >= kGroupsMax || !groups_.insert(group).second) return;
   }
-  log_warning("python", "{}: {}; further failures of this kind are only counted{}{}", file_,
+  log_warning(step_, "{}: {}; further failures of this kind are only counted{}{}", file_,
               printable(summary), details.empty() ? "" : ":\n", printable(details));
 }
 
@@ -36,7 +36,7 @@ bool StepLog::take_line() {
   const MutexLock lock(mutex_);
   if (lines_left_ == 0) return false;
   if (--lines_left_ == 0) {
-    log_info("python", "{}: what it writes from here on is not logged", file_);
+    log_info(step_, "{}: what it writes from here on is not logged", file_);
     return false;
   }
   return true;
@@ -47,7 +47,7 @@ void StepLog::wrote(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     // sanitize_name() makes one line of it, and cuts it.
     if (end > 0 && take_line()) {
-      log_info("python", "{} wrote: {}", file_, sanitize_name(text.substr(0, end)));
+      log_info(step_, "{} wrote: {}", file_, sanitize_name(text.substr(0, end)));
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }

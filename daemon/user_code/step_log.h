@@ -12,7 +12,8 @@ namespace echoline::user_code {
 // Any thread.
 class StepLog {
  public:
-  explicit StepLog(std::string file) : file_(std::move(file)) {}
+  // `step`: python or plugin, the origin of the lines.
+  StepLog(const char* step, std::string file) : step_(step), file_(std::move(file)) {}
 
   // Logs the first failure of each group, with its details: several lines.
   void failed(const std::string& group, std::string_view summary, std::string_view details)
@@ -24,6 +25,7 @@ class StepLog {
   // The number of lines that may still be logged, less `wanted`.
   bool take_line() ECHOLINE_EXCLUDES(mutex_);
 
+  const char* const step_;
   const std::string file_;
   Mutex mutex_;  // no other lock is taken under it
   std::set<std::string> groups_ ECHOLINE_GUARDED_BY(mutex_);

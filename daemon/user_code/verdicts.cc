@@ -8,8 +8,8 @@ Status Verdicts::of_failure(const Reply& reply) {
   const bool raised = reply.kind == ReplyKind::kRaised;
   (raised ? counters_.raised : counters_.refused).fetch_add(1, std::memory_order_relaxed);
   log_.failed(reply.group, fmt::format("{}: {}", function_.name, reply.summary), reply.details);
-  return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}", function_.name, printable(reply.summary)));
+  return Status(Code::kInvalidArgument, fmt::format("{}: {}: {}", function_.key(), function_.name,
+                                                    printable(reply.summary)));
 }
 
 Status Verdicts::of_loss(const Outcome& outcome, const std::string& written) {
@@ -23,7 +23,7 @@ Status Verdicts::of_loss(const Outcome& outcome, const std::string& written) {
   log_.failed(reason, fmt::format("{}: {}; another process is started", function_.name, reason),
               written);
   return Status(Code::kInvalidArgument,
-                fmt::format("python: {}: {}, twice", function_.name, reason));
+                fmt::format("{}: {}: {}, twice", function_.key(), function_.name, reason));
 }
 
 void Verdicts::of_chunk(const Reply& reply, std::size_t samples) {

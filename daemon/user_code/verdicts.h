@@ -32,7 +32,7 @@ class Verdicts {
  public:
   // Both must outlive it.
   Verdicts(const Function& function, Counters& counters)
-      : function_(function), counters_(counters), log_(function.file) {}
+      : function_(function), counters_(counters), log_(function.key(), function.file) {}
 
   // The errors of a call that was answered without a result, and of one that was not answered.
   Status of_failure(const Reply& reply);

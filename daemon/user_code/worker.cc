@@ -16,21 +16,10 @@
 #include "base/clock.h"
 #include "base/spawn.h"
 #include "user_code/environment.h"
-#include "user_code/worker_source.h"
+#include "user_code/launch.h"
 
 namespace echoline::user_code {
 namespace {
-
-// The numbers of the descriptors in the worker; worker.py has the same.
-enum WorkerFile {
-  kText = 1,
-  kErrors = 2,
-  kSocket = 3,
-  kInput = 4,
-  kOutput = 5,
-  kProgram = 6,
-  kLife = 7
-};
 
 constexpr std::size_t kTextBytes = 4 << 10;  // read at a time
 constexpr std::size_t kWrittenBytesMax = 16 << 10;
@@ -38,9 +27,6 @@ constexpr std::size_t kWrittenBytesMax = 16 << 10;
 constexpr std::uint64_t kLookNs = 100'000'000;
 // A call that nobody waits for gets this time to end, so that its worker can be kept.
 constexpr std::uint64_t kStopGraceNs = 500'000'000;
-
-constexpr const char* kStart =
-    "exec(compile(open(6, closefd=False).read(), 'echoline worker', 'exec'))";
 
 const char* form_of(const decode::FieldType& type) {
   if (type.ragged) return "ragged";
@@ -63,6 +49,7 @@ nlohmann::json described(const std::vector<decode::FieldType>& types) {
 std::string settings_text(const Function& function) {
   nlohmann::json settings;
   settings["file"] = function.file;
+  settings["settings"] = function.settings;
   settings["source"] = function.source;
   settings["function"] = function.name;
   settings["data_set"] = function.is_data_set;
@@ -104,10 +91,10 @@ UniqueFd process_file(pid_t pid) {
 
 Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
   ECHOLINE_ASSIGN(Area input,
-                  Area::create("echoline-python-in", function.sample_bytes, Area::Writer::kDaemon));
-  ECHOLINE_ASSIGN(Area output, Area::create("echoline-python-out", function.sample_bytes,
-                                            Area::Writer::kWorker));
-  ECHOLINE_ASSIGN(const UniqueFd program, text_in_memory("echoline-worker", kWorkerSource));
+                  Area::create("echoline-code-in", function.sample_bytes, Area::Writer::kDaemon));
+  ECHOLINE_ASSIGN(Area output,
+                  Area::create("echoline-code-out", function.sample_bytes, Area::Writer::kWorker));
+  ECHOLINE_ASSIGN(const Launch launch, launch_of(function));
   ECHOLINE_ASSIGN(const UniqueFd settings,
                   text_in_memory("echoline-step", settings_text(function)));
   ECHOLINE_ASSIGN(Ends sockets, make_sockets());
@@ -117,18 +104,17 @@ Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
   std::vector<std::string> environment = worker_environment(function.variables);
   std::vector<std::string> words;
   if (function.account) words = words_to_become(*function.account, environment);
-  words.insert(words.end(), {function.interpreter, "-X", "faulthandler", "-c", kStart,
-                             function.file, function.name});
+  words.insert(words.end(), launch.words.begin(), launch.words.end());
   ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = std::move(words),
                                           .environment = std::move(environment),
-                                          .files = {{text.other.get(), kText},
-                                                    {text.other.get(), kErrors},
-                                                    {sockets.other.get(), kSocket},
-                                                    {input.fd(), kInput},
-                                                    {output.fd(), kOutput},
-                                                    {program.get(), kProgram},
-                                                    {life.own.get(), kLife},
-                                                    {settings.get(), kLife + 1}}}));
+                                          .files = {{text.other.get(), shm::kWorkerText},
+                                                    {text.other.get(), shm::kWorkerErrors},
+                                                    {sockets.other.get(), shm::kWorkerSocket},
+                                                    {input.fd(), shm::kWorkerInput},
+                                                    {output.fd(), shm::kWorkerOutput},
+                                                    {launch.code.get(), shm::kWorkerCode},
+                                                    {life.own.get(), shm::kWorkerLife},
+                                                    {settings.get(), shm::kWorkerSettings}}}));
   // The daemon keeps the writing end of `life`: the kernel closes it when the daemon ends.
   Files files{std::move(sockets.own), std::move(text.own), std::move(life.other),
               process_file(pid)};
@@ -142,10 +128,12 @@ Worker::~Worker() {
   if (pid_ >= 0) kill_and_wait(pid_);
 }
 
-bool Worker::is_alive() const {
+bool Worker::is_alive(int wait_ms) const {
   pollfd file{files_.process.get(), POLLIN, 0};
-  return ::poll(&file, 1, 0) == 0;
+  return ::poll(&file, 1, wait_ms) == 0;
 }
+
+void Worker::let_end() { ::shutdown(files_.socket.get(), SHUT_WR); }
 
 const Outcome& Worker::await_loaded(const Patience& patience) {
   if (!has_loaded_) {

@@ -47,8 +47,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // False: the process has ended since the last call.
-  bool is_alive() const;
+  // False: the process has ended since the last call, or within `wait_ms`.
+  bool is_alive(int wait_ms = 0) const;
+  // Tells the process that there are no more calls. It ends in order.
+  void let_end();
   // The first message: kReady or kNotLoaded. Returns it again if it has come already.
   const Outcome& await_loaded(const Patience& patience);
 

@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "user_code/description.h"
 
 namespace echoline::user_code {
 namespace {
 
 constexpr std::uint64_t kLoadLeastNs = 120'000'000'000;
+constexpr std::uint64_t kEndNs = 500'000'000;
 constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 32;
 constexpr int kStartsMax = 3;
 constexpr std::chrono::milliseconds kStartPause{1000};
@@ -39,8 +41,8 @@ Status check_length(const Function& function, std::uint64_t length) {
 
 // Whether the first process has loaded the function.
 Status check_loaded(const Function& function, const Outcome& outcome, const std::string& written) {
-  const std::string what = fmt::format("python: {} of {} cannot be loaded by {}", function.name,
-                                       function.file, function.interpreter);
+  const std::string what = fmt::format("{}: {} of {} cannot be loaded by {}", function.key(),
+                                       function.name, function.file, function.interpreter);
   if (outcome.ended != Ended::kReply)
     return Status(Code::kInvalidArgument,
                   fmt::format("{}: the process {}{}{}", what, outcome.reason,
@@ -64,6 +66,19 @@ std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
                      reply.length, length);
 }
 
+// Plugins destroy their instances; all at the same time, so that the end takes no longer with more.
+void end_in_order(const std::deque<std::unique_ptr<Worker>>& workers) {
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    if (worker != nullptr) worker->let_end();
+  }
+  const std::uint64_t deadline_ns = monotonic_ns() + kEndNs;
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (worker == nullptr || now_ns >= deadline_ns) continue;
+    worker->is_alive(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1);
+  }
+}
+
 }  // namespace
 
 Workers::Workers(Function function)
@@ -71,6 +86,7 @@ Workers::Workers(Function function)
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
+  if (function_.library != nullptr) end_in_order(free_);
   free_.clear();
 }
 
@@ -158,8 +174,8 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
     if (stopped || is_set(stopping)) return cancelled();
   }
   return Status(Code::kFailedPrecondition,
-                fmt::format("python: {} of {} can no longer be loaded in a new process: {}",
-                            function_.name, function_.file, reason));
+                fmt::format("{}: {} of {} can no longer be loaded in a new process: {}",
+                            function_.key(), function_.name, function_.file, reason));
 }
 
 Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
@@ -258,6 +274,13 @@ Progress Workers::call_several(Worker& worker, std::span<const SampleCall> sampl
     verdicts_.of_chunk(reply, samples.size());
   }
   return progress;
+}
+
+Result<std::vector<decode::FieldType>> describe(const Function& function) {
+  ECHOLINE_ASSIGN(const std::unique_ptr<Worker> worker, Worker::start(function));
+  const Outcome outcome = worker->await_loaded(until_loaded(function, nullptr));
+  ECHOLINE_TRY(check_loaded(function, outcome, printable(worker->take_written())));
+  return parse_outputs(outcome.reply.details, function.sample_bytes);
 }
 
 }  // namespace echoline::user_code

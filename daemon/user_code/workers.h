@@ -82,4 +82,8 @@ class Workers {
   std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
+// The outputs that a plugin describes for these inputs and settings, from a process of its own.
+// kInvalidArgument if it refuses them.
+Result<std::vector<decode::FieldType>> describe(const Function& function);
+
 }  // namespace echoline::user_code

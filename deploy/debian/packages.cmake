@@ -42,8 +42,10 @@ from C and C++.")
 set(CPACK_DEBIAN_CLIENT_DEV_PACKAGE_NAME libecholine-dev)
 set(CPACK_DEBIAN_CLIENT_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_CLIENT_DEV_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLIENT_DEV_PACKAGE_RECOMMENDS libdlpack-dev)  # for plugins
 set(CPACK_COMPONENT_CLIENT_DEV_DESCRIPTION "library of trainers for the Echoline data loader, development files
-Headers, and what CMake and pkg-config need to link with the library.")
+Headers, and what CMake and pkg-config need to link with the library. Also
+the header of plugins, steps for the daemon's pipelines.")
 
 set(CPACK_DEBIAN_DAEMON_PACKAGE_NAME echoline)
 set(CPACK_DEBIAN_DAEMON_PACKAGE_SECTION science)

@@ -77,6 +77,7 @@ class Page {
       return field.is_repeated() ? "a list of steps, below" : "a mapping, below";
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return "true, false";
+    if (rules.any_keys) return "a mapping with any keys";
     std::string text = allowed_values(rules);
     if (text.empty()) text = kind_of(field, rules);
     if (field.is_repeated()) text = (rules.single ? "one or a list: " : "a list: ") + text;

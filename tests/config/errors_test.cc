@@ -17,7 +17,7 @@ constexpr std::string_view kSteps =
     "photometric_distort, sanitize_boxes, rand_augment, trivial_augment_wide, auto_augment, "
     "random_erasing, gaussian_blur, grayscale, solarize, posterize, invert, equalize, "
     "autocontrast, adjust_sharpness, normalize, pad, audio_crop, audio_gain, audio_noise, "
-    "log_mel, mfcc, spec_augment, python, batch, publish";
+    "log_mel, mfcc, spec_augment, python, plugin, batch, publish";
 
 // A stream whose pipeline has these lines between `read` and `batch`.
 std::string with_steps(const std::string& steps) {
@@ -297,6 +297,14 @@ const std::vector<Mistake> kMistakes = {
     {"names_of_a_step",
      with_steps(std::string(kDecode) + "      - python: {file: f.py, function: f, names: [a]}\n"),
      "t.yaml:6:50: key 'names': is for 'read: python'; leave it out"},
+    {"settings_that_are_no_mapping",
+     with_steps(std::string(kDecode) +
+                "      - plugin: {library: a.so, step: s, settings: [1, 2]}\n"),
+     "t.yaml:6:52: key 'settings': is no mapping; write its keys and values"},
+    {"settings_that_contain_themselves",
+     with_steps(std::string(kDecode) +
+                "      - plugin: {library: a.so, step: s, settings: &a {b: *a}}\n"),
+     "t.yaml:6:52: more than 16 levels"},
     {"rows_of_another_format",
      "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",

@@ -1,6 +1,7 @@
 // Loaded configurations: values, defaults, merges, overrides.
 #include "config/load.h"
 
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
@@ -196,6 +197,19 @@ TEST(StreamMessage, IsCheckedAndCompletedLikeOneFromAFile) {
   EXPECT_EQ(complete_stream("b", stream).message(),
             "stream 'b': key 'size': 0 is out of range; allowed: 1 to 1048576");
   EXPECT_FALSE(complete_stream("no/name", stream).ok());
+  // A client may send any text as the settings of a plugin.
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  for (const std::string& text : {std::string("[1]"), std::string("{"), "{\"a\":" + deep + "}"}) {
+    v1::Stream plugin = parsed(stream_with(kDecode)).streams().at("a");
+    for (v1::Step& step : *plugin.mutable_pipeline()) {
+      if (!step.has_decode()) continue;
+      v1::Plugin& settings = *step.mutable_plugin();
+      settings.set_library("a.so");
+      settings.set_step("s");
+      settings.set_settings(text);
+    }
+    EXPECT_THAT(complete_stream("b", plugin).message(), testing::HasSubstr("key 'settings'"));
+  }
 }
 
 // Without `optional`, a value of 0 could not be distinguished from a missing one.

@@ -24,6 +24,7 @@ constexpr char kStream[] = R"(streams:
       - decode: {image: {key: jpg;png, as: rgb}, label: {key: cls, as: int64}}
       - echo: {factor: 2.5, window: 10000}
       - random_resized_crop: {field: image, size: [224, 200], scale: [0.25, 1.0]}
+      - plugin: {library: /p/libx.so, step: s, settings: {b: {c: [x, "1", 'y: z', {d: null}], e: "\u0001"}, a: 2.5}}
       - normalize: {field: image, mean: [0.5, 0.25, 0.125], std: [1, 1, 1]}
       - batch: {size: 256}
       - publish: {slots: 8, sealed: false, access: [nobody]}
@@ -56,6 +57,8 @@ TEST(StreamYaml, HasALineForEachStepWithUnitsAndDefaults) {
   EXPECT_THAT(text, HasSubstr("timeout: 1.5min"));
   EXPECT_THAT(text, HasSubstr("read_ahead: 256MiB"));
   EXPECT_THAT(text, HasSubstr("\"s3://photos/x\\\"y\\n\""));
+  EXPECT_THAT(
+      text, HasSubstr(R"(settings: {"a":2.5,"b":{"c":["x","1","y: z",{"d":null}],"e":"\u0001"}})"));
 }
 
 TEST(StreamYaml, OfNothingIsAnEmptyPipeline) {

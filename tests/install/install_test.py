@@ -2,11 +2,13 @@
 
 import argparse
 import gzip
+import io
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -42,14 +44,15 @@ def compilers():
     return there
 
 
-def build_examples(folder, prefix, cc, cxx):
-    """Builds the example trainer as a separate project against the installation in `prefix`."""
-    source, build = folder / f"source-{cc}", folder / f"build-{cc}"
-    shutil.copytree(options.source_dir / "client" / "examples", source)
+def build_examples(folder, prefix, cc, cxx, name=""):
+    """Builds the example trainers, or the examples in the folder `name`, as a separate project against the installation in
+    `prefix`. Returns the folder of what was built."""
+    source, build = folder / f"source-{cc}{name}", folder / f"build-{cc}{name}"
+    shutil.copytree(options.source_dir / "client" / "examples" / name, source)
     run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_C_COMPILER={cc}", f"-DCMAKE_CXX_COMPILER={cxx}",
         f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", build)
-    return build / "train_fashion_mnist"
+    return build
 
 
 class Installation(InstallCase):
@@ -78,7 +81,35 @@ class Installation(InstallCase):
 
     def test_find_package_builds_the_example_trainer_outside_the_tree(self):
         for cc, cxx in compilers():
-            self.assertIn("usage:", run(build_examples(self.folder, self.prefix, cc, cxx), "--help"))
+            built = build_examples(self.folder, self.prefix, cc, cxx)
+            self.assertIn("usage:", run(built / "train_fashion_mnist", "--help"))
+
+    PLUGIN = """
+daemon: {{state_dir: {folder}/state}}
+streams:
+  train:
+    pipeline:
+      - read: {{url: {folder}/set.tar}}
+      - shuffle: {{window: 4}}
+      - decode: {{image: {{key: u8, as: uint8, shape: [4, 4, 3]}}}}
+      - plugin: {{library: {library}, step: salt_and_pepper, settings: {{share: 0.5}}, workers: 1}}
+      - batch: {{size: 4}}
+"""
+
+    def test_find_package_builds_the_example_plugin_and_the_installed_program_runs_it(self):
+        with tarfile.open(self.folder / "set.tar", "w") as tar:
+            for number in range(8):
+                member = tarfile.TarInfo(f"{number}.u8")
+                member.size = 48
+                tar.addfile(member, io.BytesIO(bytes(range(48))))
+        config = self.folder / "plugin.yaml"
+        for cc, cxx in compilers():
+            library, = build_examples(self.folder, self.prefix, cc, cxx, "plugin").glob("*.so")
+            config.write_text(self.PLUGIN.format(folder=self.folder, library=library), encoding="utf-8")
+            run(self.prefix / "bin/echoline", "index", config, env=self.environment)
+            said = run(self.prefix / "bin/echoline", "check", config, env=self.environment)
+            self.assertIn("plugin: salt_and_pepper of", said)
+            self.assertIn("salt_and_pepper 1.0", said)
 
     def test_pkg_config_builds_a_c_program_which_reports_that_there_is_no_daemon(self):
         flags = run("pkg-config", "--cflags", "--libs", "echoline", env=self.environment).split()
@@ -121,7 +152,7 @@ class Static(InstallCase):
             program = self.folder / f"attach-{cc}"
             run(cc, HERE / "attach.c", "-o", program, *flags)
             self.assertRegex(run(program, self.folder), r"version \d+\.\d+\.\d+")
-            trainer = build_examples(self.folder, self.prefix, cc, cxx)
+            trainer = build_examples(self.folder, self.prefix, cc, cxx) / "train_fashion_mnist"
             self.assertIn("usage:", run(trainer, "--help"))
             for made in (program, trainer):
                 self.assertNotIn("libecholine", run("ldd", made))

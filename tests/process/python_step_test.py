@@ -14,15 +14,16 @@ import unittest
 import numpy as np
 
 from support.daemon_process import Daemon, stream_yaml
-from support.process_case import ProcessCase, main
+from support.process_case import main
 from support.programs import require_library, run_echoline, wait_until
 from support.tars import write_tar
+from support.user_code_case import UserCodeCase, workers_of
 
 require_library()
 import echoline  # noqa: E402  (it needs the library)
 
 RECORDS = 48
-SEED = 7
+SEED = UserCodeCase.SEED
 SOURCE = pathlib.Path(__file__).parent / "support" / "python_functions.py"
 STEP = 2  # of shuffle, decode, python
 PYTHON = shutil.which("python3", path="/usr/bin") or "python3"  # this Python has numpy, as that of the tests
@@ -32,53 +33,11 @@ def image(label):
     return np.random.default_rng(label).integers(0, 256, (16, 16, 3), dtype=np.uint8)
 
 
-def workers_of(path):
-    """The worker processes of this file."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            if os.fsencode(path) in words and (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
-                found.append(int(entry.name))
-        except (OSError, UnicodeDecodeError):
-            continue
-    return found
-
-
-class PythonCase(ProcessCase):
+class PythonCase(UserCodeCase):
     def setUp(self):
         super().setUp()
-        self.place = self.folder()
         self.source = self.place / "functions.py"
         shutil.copyfile(SOURCE, self.source)
-        (self.place / "marks").mkdir()
-        # After the daemons' ends: nothing is left of the workers.
-        self.addCleanup(lambda: wait_until(lambda: not workers_of(self.source), "the end of the workers", seconds=10))
-
-    def daemon(self, *arguments, bad="50%", workers=2, metrics=0, environment=None, **options):
-        yaml = stream_yaml(self.steps(*arguments, **options), seed=SEED, more=f"    bad_records: {{limit: {bad}}}\n")
-        environment = {"TEST_MARKS": str(self.place / "marks"), **(environment or {})}
-        return Daemon(yaml, workers=workers, metrics=metrics, environment=environment)
-
-    def rows(self, daemon, epochs=1, **options):
-        """{(epoch, sample, use, n): {field: row}} of whole epochs, in their order; n counts replaced rows, and is 0 for others."""
-        found = {}
-        with echoline.Loader("train", runtime_dir=str(daemon.runtime_dir), **options) as loader:
-            for _ in range(epochs):
-                for batch in loader:
-                    for row in range(batch.rows):
-                        replaced = len(found) + 1 if batch.flags[row] else 0
-                        key = (batch.epoch, int(batch.sample_ids[row]), int(batch.uses[row]), replaced)
-                        self.assertNotIn(key, found)
-                        found[key] = {name: np.array(array[row]) for name, array in batch.items()}
-                        found[key]["flags"] = int(batch.flags[row])
-        return found
-
-    def check_same_rows(self, found, expected):
-        self.assertEqual(list(found), list(expected))
-        for key, row in found.items():
-            for name, value in row.items():
-                np.testing.assert_array_equal(value, expected[key][name], f"{key} {name}")
 
 
 class PythonStep(PythonCase):

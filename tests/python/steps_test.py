@@ -40,12 +40,14 @@ class Steps(unittest.TestCase):
     def test_they_are_the_steps_of_a_configuration_with_what_is_given(self):
         pipeline = [steps.read(pathlib.Path("set.tar"), format="webdataset"), steps.shuffle(window=1000),
                     steps.decode(image={"key": "jpg", "as": "rgb"}, label={"key": "cls", "as": "int64"}),
-                    steps.normalize("image", mean=[0, 0, 0], std=[1, 1, 1]), steps.batch(64)]
+                    steps.normalize("image", mean=[0, 0, 0], std=[1, 1, 1]),
+                    steps.plugin("a.so", "own", settings={"any": [1, {"key": True}]}), steps.batch(64)]
         self.assertEqual(configuration_text(pipeline).splitlines()[3:], [
             '    - {"read": {"url": "set.tar", "format": "webdataset"}}',
             '    - {"shuffle": {"window": 1000}}',
             '    - {"decode": {"image": {"key": "jpg", "as": "rgb"}, "label": {"key": "cls", "as": "int64"}}}',
             '    - {"normalize": {"field": "image", "mean": [0, 0, 0], "std": [1, 1, 1]}}',
+            '    - {"plugin": {"library": "a.so", "step": "own", "settings": {"any": [1, {"key": true}]}}}',
             '    - {"batch": {"size": 64}}'])
 
     def test_an_unknown_setting_and_a_missing_one_are_type_errors_with_its_name(self):

@@ -169,7 +169,7 @@ struct ServedStats {
   std::uint64_t bytes = 0;
 };
 
-// Calls of users' functions, of all `python` steps and of a data set together.
+// Calls of users' code, of all `python` and `plugin` steps and of a data set together.
 struct UserCodeStats {
   std::uint64_t steps = 0;
   std::uint64_t returned = 0, raised = 0, refused = 0, died = 0, timed_out = 0;  // samples

@@ -30,19 +30,30 @@ std::string deterministic_bytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
-// Removes where the code is and how it is run: its text is hashed by itself.
+// Removes how the code is run.
+template <typename Code>
+void leave_function(Code& code) {
+  code.clear_workers();
+  code.clear_timeout();
+  code.clear_memory();
+  code.clear_sample_bytes();
+  code.clear_environment();
+  code.clear_user();
+}
+
+// And where it is: its text is hashed by itself, and so are the bytes of a library.
 void leave_essence(v1::Python& python) {
+  leave_function(python);
   python.clear_file();
   python.clear_interpreter();
-  python.clear_workers();
-  python.clear_timeout();
-  python.clear_memory();
-  python.clear_sample_bytes();
-  python.clear_environment();
-  python.clear_user();
   // Results do not depend on how samples are cut into chunks.
   python.clear_chunk();
   if (!python.batched()) python.clear_batched();
+}
+
+void leave_essence(v1::Plugin& plugin) {
+  leave_function(plugin);
+  plugin.clear_library();
 }
 
 // The part of a stream's definition that changes order or values, without the seed.
@@ -67,6 +78,7 @@ v1::Stream essence(const v1::Stream& stream) {
     v1::Step& copy = *kept.add_pipeline();
     copy = step;
     if (copy.has_python()) leave_essence(*copy.mutable_python());
+    if (copy.has_plugin()) leave_essence(*copy.mutable_plugin());
     // The lists are hashed by themselves.
     if (copy.has_shuffle()) copy.mutable_shuffle()->clear_order();
   }

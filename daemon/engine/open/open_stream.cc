@@ -113,7 +113,8 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   return spec;
 }
 
-// The text of all users' functions, and the hash of the lists of an order.
+// The text of all users' functions, the hashes of their libraries, and the hash of the lists of an
+// order.
 std::string contents_of(const augment::Chain& chain, const OpenedOrder& order) {
   std::string contents;
   for (const user_code::Workers* workers : chain.user_code()) {

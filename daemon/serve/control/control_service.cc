@@ -90,13 +90,15 @@ Status ControlService::create(const v1::CreateStreamRequest& request,
   const std::string& name = request.name();
   v1::Stream stream = request.stream();
   ECHOLINE_TRY(config::complete_stream(name, stream));
-  const bool has_python = std::any_of(
-      stream.pipeline().begin(), stream.pipeline().end(),
-      [](const v1::Step& step) { return step.has_python() || step.read().has_python(); });
-  if (has_python && !daemon_.creates_python) {
-    return Status(Code::kPermissionDenied,
-                  "`python` runs any code as the daemon's user: put the stream into the daemon's "
-                  "configuration, or set daemon.control.python to true");
+  const bool has_code =
+      std::any_of(stream.pipeline().begin(), stream.pipeline().end(), [](const v1::Step& step) {
+        return step.has_python() || step.has_plugin() || step.read().has_python();
+      });
+  if (has_code && !daemon_.creates_python) {
+    return Status(
+        Code::kPermissionDenied,
+        "`python` and `plugin` run any code as the daemon's user: put the stream into the daemon's "
+        "configuration, or set daemon.control.python to true");
   }
   // Called while the stream is opened; its error cancels the opening.
   const auto progress = [&context, log = log_progress(name)](const record::Progress& seen) mutable {

@@ -125,12 +125,13 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_python_call_seconds_total", "stream",
      "Time of these calls, from the call to the answer, without waits for a free worker."},
     {"echoline_python_calls_total", "stream,outcome",
-     "Samples for which users' functions and data sets (python) were called, by outcome: returned, "
-     "raised (an exception), refused (the result is not what `out` says), died (the process ended; "
-     "the sample is tried once more) or timeout (the same). Of several samples that were handed "
-     "over "
-     "together, died and timeout count once, and the others when they are called alone. All "
-     "echoline_python metrics exist only for streams with such a step or data set."},
+     "Samples for which users' code (steps python and plugin, data sets in Python) was called, by "
+     "outcome: returned, raised (an exception, or an error of a plugin), refused (the result is "
+     "not "
+     "what `out` says), died (the process ended; the sample is tried once more) or timeout (the "
+     "same). Of several samples that were handed over together, died and timeout count once, and "
+     "the others when they are called alone. All echoline_python metrics count both kinds of steps "
+     "and exist only for streams with such a step or data set."},
     {"echoline_python_chunks_repeated_total", "stream",
      "Exchanges with several samples of which one or more had to be called alone afterwards: the "
      "function failed, or its process was lost."},

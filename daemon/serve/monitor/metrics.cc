@@ -114,7 +114,7 @@ class Families {
   std::map<std::string, MetricFamily> families_;
 };
 
-// Only streams with a `python` step have these.
+// Only streams with users' code have these.
 void add_user_code(const std::string& stream, const engine::UserCodeStats& code,
                    Families& families) {
   if (code.steps == 0) return;

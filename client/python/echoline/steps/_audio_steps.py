@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, Sequence
 
-from ._step import Fraction, Step, Text, step
+from ._step import Fraction, Step, Text, make_step
 
 
 def audio_crop(field: Text, seconds: float, *, position: Optional[Literal["random", "start", "center"]] = None,
@@ -15,7 +15,7 @@ def audio_crop(field: Text, seconds: float, *, position: Optional[Literal["rando
     position: Place of the result in longer audio: drawn uniformly, its start, or its centre. Default: random.
     lengths: Name of a new int64 field with the number of samples that are not padding. Default: none.
     """
-    return step("audio_crop", locals())
+    return make_step("audio_crop", locals())
 
 
 def audio_gain(field: Text, db: Sequence[float], *, probability: Optional[Fraction] = None) -> Step:
@@ -25,7 +25,7 @@ def audio_gain(field: Text, db: Sequence[float], *, probability: Optional[Fracti
     db: Smallest and largest gain. Allowed: -200 to 200.
     probability: Probability that a sample is changed. Allowed: 0 to 1. Default: 1.
     """
-    return step("audio_gain", locals())
+    return make_step("audio_gain", locals())
 
 
 def audio_noise(field: Text, snr: Sequence[float], *, probability: Optional[Fraction] = None) -> Step:
@@ -35,7 +35,7 @@ def audio_noise(field: Text, snr: Sequence[float], *, probability: Optional[Frac
     snr: Smallest and largest ratio of signal to noise, in decibels. Allowed: -200 to 200.
     probability: Probability that a sample is changed. Allowed: 0 to 1. Default: 1.
     """
-    return step("audio_noise", locals())
+    return make_step("audio_noise", locals())
 
 
 def log_mel(field: Text, n_fft: int, hop: int, n_mels: int, *, win_length: Optional[int] = None,
@@ -65,7 +65,7 @@ def log_mel(field: Text, n_fft: int, hop: int, n_mels: int, *, win_length: Optio
     mean: Subtracted from the logarithm.
     std: Divides the difference. Allowed: above 0. Default: 1.
     """
-    return step("log_mel", locals())
+    return make_step("log_mel", locals())
 
 
 def mfcc(field: Text, n_mfcc: int) -> Step:
@@ -75,7 +75,7 @@ def mfcc(field: Text, n_mfcc: int) -> Step:
     field: Field of the log-mel spectrogram.
     n_mfcc: Number of coefficients, at most the number of mel bands. Allowed: 1 to 1024.
     """
-    return step("mfcc", locals())
+    return make_step("mfcc", locals())
 
 
 def spec_augment(field: Text, *, time_masks: Optional[int] = None, time_width: Optional[int] = None,
@@ -91,4 +91,4 @@ def spec_augment(field: Text, *, time_masks: Optional[int] = None, time_width: O
     frequency_width: Largest number of frequencies of a mask. Allowed: at most 1024.
     fill: Value of masked elements: the mean of the sample before the first mask, or 0. Default: mean.
     """
-    return step("spec_augment", locals())
+    return make_step("spec_augment", locals())

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, Sequence, Union
 
-from ._step import Fraction, Step, Text, step
+from ._step import Fraction, Step, Text, make_step
 
 
 def resize(field: Text, size: Union[int, Sequence[int]], *, interpolation: Optional[Literal["bilinear",
@@ -17,7 +17,7 @@ def resize(field: Text, size: Union[int, Sequence[int]], *, interpolation: Optio
     max_size: With one number as size: largest length of the longer side, more than size. The shorter side then gets
         less than size where the longer one would be longer. Allowed: 1 to 65535.
     """
-    return step("resize", locals())
+    return make_step("resize", locals())
 
 
 def center_crop(field: Text, size: Union[int, Sequence[int]]) -> Step:
@@ -26,7 +26,7 @@ def center_crop(field: Text, size: Union[int, Sequence[int]]) -> Step:
     field: Field of the image.
     size: One number for a square, or [height, width]. Allowed: 1 to 65535.
     """
-    return step("center_crop", locals())
+    return make_step("center_crop", locals())
 
 
 def random_resized_crop(field: Text, size: Union[int, Sequence[int]], *, scale: Optional[Sequence[float]] = None,
@@ -40,7 +40,7 @@ def random_resized_crop(field: Text, size: Union[int, Sequence[int]], *, scale: 
     ratio: Smallest and largest ratio of width to height. Allowed: above 0. Default: [0.75, 1.3333333333333333].
     interpolation: Interpolation method. Default: bilinear.
     """
-    return step("random_resized_crop", locals())
+    return make_step("random_resized_crop", locals())
 
 
 def random_crop(field: Text, size: Union[int, Sequence[int]], *, padding: Optional[int] = None,
@@ -52,7 +52,7 @@ def random_crop(field: Text, size: Union[int, Sequence[int]], *, padding: Option
     padding: Pixels added on each side before the crop. Allowed: at most 65535.
     fill: Value of the added pixels. Allowed: at most 255.
     """
-    return step("random_crop", locals())
+    return make_step("random_crop", locals())
 
 
 def horizontal_flip(field: Text, *, probability: Optional[Fraction] = None) -> Step:
@@ -61,7 +61,7 @@ def horizontal_flip(field: Text, *, probability: Optional[Fraction] = None) -> S
     field: Field of the image.
     probability: Probability that a sample is mirrored. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("horizontal_flip", locals())
+    return make_step("horizontal_flip", locals())
 
 
 def cutout(field: Text, size: int, *, fill: Optional[int] = None) -> Step:
@@ -72,7 +72,7 @@ def cutout(field: Text, size: int, *, fill: Optional[int] = None) -> Step:
     size: Side of the square in pixels. Allowed: 1 to 65535.
     fill: Value of the pixels in the square. Allowed: at most 255.
     """
-    return step("cutout", locals())
+    return make_step("cutout", locals())
 
 
 def color_jitter(field: Text, *, brightness: Optional[float] = None, contrast: Optional[float] = None,
@@ -85,7 +85,7 @@ def color_jitter(field: Text, *, brightness: Optional[float] = None, contrast: O
     saturation: As for brightness. Allowed: 0 or more.
     hue: The rotation of the hue is drawn from [-value, value], in turns of the colour circle. Allowed: 0 to 0.5.
     """
-    return step("color_jitter", locals())
+    return make_step("color_jitter", locals())
 
 
 def letterbox(field: Text, size: Union[int, Sequence[int]], *, fill: Optional[int] = None,
@@ -97,7 +97,7 @@ def letterbox(field: Text, size: Union[int, Sequence[int]], *, fill: Optional[in
     fill: Value of the added pixels. Allowed: at most 255. Default: 114.
     interpolation: Interpolation method. Default: bilinear.
     """
-    return step("letterbox", locals())
+    return make_step("letterbox", locals())
 
 
 def random_iou_crop(field: Text, *, scale: Optional[Sequence[float]] = None, ratio: Optional[Sequence[float]] = None,
@@ -113,7 +113,7 @@ def random_iou_crop(field: Text, *, scale: Optional[Sequence[float]] = None, rat
     tries: Crops that are tried for an overlap before the next one is drawn. After 50 overlaps the image stays whole.
         Allowed: 1 to 1000. Default: 40.
     """
-    return step("random_iou_crop", locals())
+    return make_step("random_iou_crop", locals())
 
 
 def photometric_distort(field: Text, *, brightness: Optional[Sequence[float]] = None,
@@ -130,7 +130,7 @@ def photometric_distort(field: Text, *, brightness: Optional[Sequence[float]] = 
         0.05].
     probability: Probability of each change, among them an exchange of the channels. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("photometric_distort", locals())
+    return make_step("photometric_distort", locals())
 
 
 def sanitize_boxes(field: Text, *, min_size: Optional[float] = None, min_area: Optional[float] = None) -> Step:
@@ -140,7 +140,7 @@ def sanitize_boxes(field: Text, *, min_size: Optional[float] = None, min_area: O
     min_size: Smallest width and height in pixels. Allowed: 0 or more. Default: 1.
     min_area: Smallest area in pixels. Allowed: 0 or more. Default: 1.
     """
-    return step("sanitize_boxes", locals())
+    return make_step("sanitize_boxes", locals())
 
 
 def rand_augment(field: Text, *, operations: Optional[int] = None, magnitude: Optional[int] = None,
@@ -157,7 +157,7 @@ def rand_augment(field: Text, *, operations: Optional[int] = None, magnitude: Op
     interpolation: Interpolation method of operations that move pixels. Default: nearest.
     fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
     """
-    return step("rand_augment", locals())
+    return make_step("rand_augment", locals())
 
 
 def trivial_augment_wide(field: Text, *, bins: Optional[int] = None, interpolation: Optional[Literal["nearest",
@@ -169,7 +169,7 @@ def trivial_augment_wide(field: Text, *, bins: Optional[int] = None, interpolati
     interpolation: Interpolation method of operations that move pixels. Default: nearest.
     fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
     """
-    return step("trivial_augment_wide", locals())
+    return make_step("trivial_augment_wide", locals())
 
 
 def auto_augment(field: Text, *, policy: Optional[Literal["imagenet", "cifar10", "svhn"]] = None,
@@ -182,7 +182,7 @@ def auto_augment(field: Text, *, policy: Optional[Literal["imagenet", "cifar10",
     interpolation: Interpolation method of operations that move pixels. Default: nearest.
     fill: Value of pixels from outside of the image: one, or one per channel. Allowed: at most 255. Default: 0.
     """
-    return step("auto_augment", locals())
+    return make_step("auto_augment", locals())
 
 
 def random_erasing(field: Text, *, probability: Optional[Fraction] = None, scale: Optional[Sequence[float]] = None,
@@ -197,7 +197,7 @@ def random_erasing(field: Text, *, probability: Optional[Fraction] = None, scale
     fill: Value of the erased pixels: one, or one per channel. [124, 116, 104] becomes about 0 after `normalize` with
         ImageNet's mean, as torchvision's default does. Allowed: at most 255. Default: 0.
     """
-    return step("random_erasing", locals())
+    return make_step("random_erasing", locals())
 
 
 def gaussian_blur(field: Text, size: int, *, sigma: Optional[Sequence[float]] = None,
@@ -209,7 +209,7 @@ def gaussian_blur(field: Text, size: int, *, sigma: Optional[Sequence[float]] = 
     sigma: Smallest and largest standard deviation in pixels. Allowed: above 0. Default: [0.1, 2.0].
     probability: Probability that a sample is blurred. Allowed: 0 to 1. Default: 1.
     """
-    return step("gaussian_blur", locals())
+    return make_step("gaussian_blur", locals())
 
 
 def grayscale(field: Text, *, probability: Optional[Fraction] = None) -> Step:
@@ -218,7 +218,7 @@ def grayscale(field: Text, *, probability: Optional[Fraction] = None) -> Step:
     field: Field of the image.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.1.
     """
-    return step("grayscale", locals())
+    return make_step("grayscale", locals())
 
 
 def solarize(field: Text, *, threshold: Optional[float] = None, probability: Optional[Fraction] = None) -> Step:
@@ -228,7 +228,7 @@ def solarize(field: Text, *, threshold: Optional[float] = None, probability: Opt
     threshold: Values that are not below this one are inverted. Allowed: 0 to 256. Default: 128.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("solarize", locals())
+    return make_step("solarize", locals())
 
 
 def posterize(field: Text, bits: int, *, probability: Optional[Fraction] = None) -> Step:
@@ -238,7 +238,7 @@ def posterize(field: Text, bits: int, *, probability: Optional[Fraction] = None)
     bits: Number of the highest bits that are kept. Allowed: at most 8.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("posterize", locals())
+    return make_step("posterize", locals())
 
 
 def invert(field: Text, *, probability: Optional[Fraction] = None) -> Step:
@@ -247,7 +247,7 @@ def invert(field: Text, *, probability: Optional[Fraction] = None) -> Step:
     field: Field of the image.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("invert", locals())
+    return make_step("invert", locals())
 
 
 def equalize(field: Text, *, probability: Optional[Fraction] = None) -> Step:
@@ -256,7 +256,7 @@ def equalize(field: Text, *, probability: Optional[Fraction] = None) -> Step:
     field: Field of the image.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("equalize", locals())
+    return make_step("equalize", locals())
 
 
 def autocontrast(field: Text, *, probability: Optional[Fraction] = None) -> Step:
@@ -265,7 +265,7 @@ def autocontrast(field: Text, *, probability: Optional[Fraction] = None) -> Step
     field: Field of the image.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("autocontrast", locals())
+    return make_step("autocontrast", locals())
 
 
 def adjust_sharpness(field: Text, factor: float, *, probability: Optional[Fraction] = None) -> Step:
@@ -275,7 +275,7 @@ def adjust_sharpness(field: Text, factor: float, *, probability: Optional[Fracti
     factor: 0: a smooth image; 1: no change; 2: twice as sharp. Allowed: 0 to 1000.
     probability: Probability of the change. Allowed: 0 to 1. Default: 0.5.
     """
-    return step("adjust_sharpness", locals())
+    return make_step("adjust_sharpness", locals())
 
 
 def normalize(field: Text, mean: Sequence[float], std: Sequence[float], *, dtype: Optional[Literal["float32",
@@ -288,4 +288,4 @@ def normalize(field: Text, mean: Sequence[float], std: Sequence[float], *, dtype
     dtype: Element type of the result. Default: float32.
     layout: Order of the axes: [height, width, channel] or [channel, height, width]. Default: chw.
     """
-    return step("normalize", locals())
+    return make_step("normalize", locals())

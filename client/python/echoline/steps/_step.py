@@ -21,6 +21,6 @@ CountOrAuto = Union[int, Literal["auto"]]
 FactorOrAuto = Union[float, Literal["auto"]]
 
 
-def step(name: str, settings: Mapping[str, Any]) -> Step:
+def make_step(name: str, settings: Mapping[str, Any]) -> Step:
     """The step with the settings that are given; the daemon knows the defaults of the others."""
     return {name: {key: value for key, value in settings.items() if value is not None}}
