@@ -85,9 +85,13 @@ Status ChangedBoxes::start(const decode::Sample& in, const BoxGroup& group) {
   return {};
 }
 
+void ChangedBoxes::hide_points(const BoxGroup& group, const decode::ImageSize& size) {
+  for (std::size_t i = 0; i < points_.size(); ++i) mover_of(group, i).clip(size);
+}
+
 void ChangedBoxes::clip(const BoxGroup& group, const decode::ImageSize& size) {
   BoxMover(corners_).clip(size);
-  for (std::size_t i = 0; i < points_.size(); ++i) mover_of(group, i).clip(size);
+  hide_points(group, size);
   remove_empty();
 }
 

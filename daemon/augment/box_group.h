@@ -55,6 +55,8 @@ class ChangedBoxes {
       moves(points);
     }
   }
+  // Hides key points outside of the picture, so that no padding takes them in.
+  void hide_points(const BoxGroup& group, const decode::ImageSize& size);
   // Clips the boxes to the picture, and removes those of which nothing is left.
   void clip(const BoxGroup& group, const decode::ImageSize& size);
   std::size_t count() const { return corners_.size() / 4; }

@@ -152,6 +152,7 @@ Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
     for (const BoxGroup& group : followers.groups) {
       ECHOLINE_TRY(
           scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
+      scratch.boxes.hide_points(group, size);
       scratch.boxes.move(group, [&](Mover& mover) { program.move(key, size, mover); });
       scratch.boxes.clip(group, program.size_after(size).value());
       scratch.boxes.write(in, group, scratch.moved);

@@ -93,7 +93,7 @@ def moved_ids(ids, moves):
 def moved_points(points, size, moves):
     """Points after these moves; (0, 0, 0) for those that are not visible."""
     points = numpy.array(points, float).reshape(-1, 3, 3)
-    for kind, *numbers in [*moves, ("crop", 0, 0, *size)]:
+    for kind, *numbers in [("crop", 0, 0, *size), *moves]:
         x, y = points[..., 0], points[..., 1]
         if kind == "flip":
             x[...] = size[1] - 1 - x

@@ -254,7 +254,7 @@ TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
       {R"("segmentation": {"size": [20, 40], "counts": [5, -1, 796]})", "not those of all pixels"},
       {R"("segmentation": {"size": [20, 40], "counts": [0.5, 799.5]})", "not those of all pixels"},
       {R"("segmentation": {"size": [20, 40], "counts": "ooooooooooo"})", "not those of all pixels"},
-      {R"("segmentation": {"size": [20, 40], "counts": ""})", "not those of all pixels"},
+      {R"("segmentation": {"size": [20, 40], "counts": "!!"})", "not those of all pixels"},
       {R"("segmentation": )" + zigzag + "]]", "polygons that cross too many columns"},
   };
   const std::string png = made_png(20, 40);

@@ -68,7 +68,8 @@ DecodeField = TypedDict("DecodeField", {
     "key": Text,
     "as": Literal["rgb", "gray", "text", "bytes", "audio", "uint8", "int8", "uint16", "int16", "uint32", "int32",
         "uint64", "int64", "float32", "float64", "voc_boxes", "voc_labels", "voc_difficult", "coco_boxes",
-        "coco_labels", "coco_iscrowd", "yolo_boxes", "yolo_labels"],
+        "coco_labels", "coco_iscrowd", "yolo_boxes", "yolo_labels", "coco_keypoints", "keypoints", "mask", "mask16",
+        "coco_mask", "coco_mask16"],
     "shape": Sequence[int],
     "max_bytes": Size,
     "exif": bool,
@@ -81,6 +82,9 @@ DecodeField = TypedDict("DecodeField", {
     "classes": Union[Text, Sequence[Text]],
     "of": Text,
     "max_objects": int,
+    "ignore": int,
+    "points": int,
+    "pairs": Sequence[int],
 }, total=False)
 
 
@@ -180,11 +184,14 @@ def decode(**fields: DecodeField) -> Step:
         (docs/audio.md). A type without a shape reads a decimal number; a type with a shape reads raw little-endian
         elements. voc_ reads a Pascal VOC file, coco_ a picture's annotations as COCO has them, yolo_ a YOLO file
         (docs/detection.md): boxes float32 [n, 4] as left, top, right, bottom in pixels, labels int64 [n], difficult and
-        iscrowd uint8 [n].
+        iscrowd uint8 [n]. coco_keypoints are float32 [n, points, 3]; keypoints are the same as raw elements. mask and
+        mask16 read a PNG file with a palette or gray values as class ids, uint8 or uint16 [height, width]; coco_mask
+        and coco_mask16 make them of polygons and run lengths.
     shape: Shape of a raw array, or [height, width] of images that all have this size. Allowed: 1 or more.
     max_bytes: Largest text or bytes value. A record with a longer value is a bad record; values are never cut. Default:
         64KiB.
-    exif: Rotate the image according to its EXIF orientation. Off by default, as in Pillow and torchvision.
+    exif: Rotate the image, or the mask, according to its EXIF orientation. Off by default, as in Pillow and
+        torchvision.
     fast: Decode large JPEG photos at 1/2, 1/4 or 1/8 of their sides where resize or random_resized_crop is the first
         step of the image and makes it at least so much smaller. The crops are the same, the pixels differ a little. For
         training.
@@ -198,11 +205,16 @@ def decode(**fields: DecodeField) -> Step:
         A record with a larger one is a bad record.
     classes: For labels: names of classes, or numbers of categories; a label is the position in this list, from 0.
         Without it, a label is the number in the file. voc_labels needs it. A class that is not in the list makes a bad
-        record.
-    of: For boxes: the image that they belong to and move with; for other rows of different lengths: the boxes that they
-        belong to, one element for each. Default: the only image; the boxes of the same file.
+        record. In a coco_mask 0 is the background, and positions count from 1.
+    of: For boxes and masks: the image that they belong to and move with; for other rows of different lengths: the boxes
+        that they belong to, one element for each. Default: the only image; the boxes of the same file.
     max_objects: For boxes, labels and flags from files of annotations: the largest number of objects in a file, 256 by
         default. A record with more is a bad record. Allowed: 1 to 16777216.
+    ignore: For masks: the id of pixels that a step adds, and of pixels where objects of different classes overlap in a
+        coco_mask; 255 by default. Allowed: at most 65535.
+    points: For coco_keypoints: the number of points of an object, 17 by default. Allowed: 1 to 1024.
+    pairs: For key points: those that exchange places in a mirrored image, two by two, counted from 0. [1, 2, 3, 4]
+        exchanges 1 with 2 and 3 with 4. Allowed: at most 1023.
     """
     return make_step("decode", fields)
 
