@@ -58,8 +58,8 @@ TEST(Descriptions, AnythingElseIsRefused) {
       {list_of(field("a", 1, "fixed", "[1]") + "," + field("a", 1, "fixed", "[1]")), "twice"}};
   for (const auto& [text, reason] : cases) {
     const auto types = parse_outputs(text, kBytes);
-    EXPECT_FALSE(types.ok()) << text;
-    if (!types.ok()) EXPECT_THAT(types.status().message(), HasSubstr(reason)) << text;
+    ASSERT_FALSE(types.ok()) << text;
+    EXPECT_THAT(types.status().message(), HasSubstr(reason)) << text;
   }
 }
 
