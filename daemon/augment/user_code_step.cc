@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "augment/sample_fields.h"
 #include "base/processors.h"
@@ -14,6 +15,74 @@ namespace {
 
 // More processes of one step are of no use before they are configured.
 constexpr std::uint32_t kAutoWorkersMax = 16;
+
+class UserCodeStep final : public SampleStep {
+ public:
+  UserCodeStep(std::vector<decode::FieldType> outputs, std::vector<std::size_t> arguments,
+               std::vector<std::size_t> results, std::unique_ptr<user_code::Workers> workers)
+      : outputs_(std::move(outputs)),
+        arguments_(std::move(arguments)),
+        results_(std::move(results)),
+        workers_(std::move(workers)) {}
+
+  const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
+  const user_code::Workers* workers() const override { return workers_.get(); }
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Lists>(); }
+
+  std::uint32_t several_max() const override { return workers_->function().samples; }
+  bool is_batched() const override { return workers_->function().is_batched; }
+
+  Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
+             decode::Sample& out) const override {
+    Lists& lists = *static_cast<Lists*>(scratch);
+    Member member{.in = &in, .key = key, .out = &out};
+    fill(lists, {&member, 1});
+    return workers_->run(lists.calls.front(), lists.stopping);
+  }
+
+  void run_several(std::span<Member> members, Scratch* scratch) const override {
+    Lists& lists = *static_cast<Lists*>(scratch);
+    fill(lists, members);
+    for (std::size_t begin = 0; begin < members.size();) {
+      const user_code::Progress progress =
+          workers_->run_several(std::span(lists.calls).subspan(begin), lists.stopping);
+      for (std::size_t i = 0; i < progress.done; ++i) members[begin + i].is_done = true;
+      begin += progress.next;
+    }
+  }
+
+ private:
+  struct Lists final : Scratch {
+    std::vector<const decode::Tensor*> arguments;  // by sample and input
+    std::vector<decode::Tensor*> results;          // by sample and output
+    std::vector<user_code::SampleCall> calls;
+  };
+
+  void fill(Lists& lists, std::span<Member> members) const {
+    lists.arguments.clear();
+    lists.results.clear();
+    lists.calls.clear();
+    for (const Member& member : members) {
+      borrow_all(*member.in, *member.out, outputs_.size());
+      for (const std::size_t field : arguments_)
+        lists.arguments.push_back(&member.in->tensors[field]);
+      for (const std::size_t field : results_) lists.results.push_back(&member.out->tensors[field]);
+    }
+    // The lists do not move any more.
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      lists.calls.push_back(
+          {.arguments =
+               std::span(lists.arguments).subspan(i * arguments_.size(), arguments_.size()),
+           .key = members[i].key,
+           .results = std::span(lists.results).subspan(i * results_.size(), results_.size())});
+    }
+  }
+
+  const std::vector<decode::FieldType> outputs_;
+  const std::vector<std::size_t> arguments_;  // fields before the step, by input of the function
+  const std::vector<std::size_t> results_;    // fields after the step, by its output
+  const std::unique_ptr<user_code::Workers> workers_;
+};
 
 }  // namespace
 
@@ -69,6 +138,14 @@ Result<std::size_t> set_field(std::vector<decode::FieldType>& fields,
     *found = type;
   }
   return field;
+}
+
+std::unique_ptr<SampleStep> make_user_code_step(std::vector<decode::FieldType> outputs,
+                                                std::vector<std::size_t> arguments,
+                                                std::vector<std::size_t> results,
+                                                std::unique_ptr<user_code::Workers> workers) {
+  return std::make_unique<UserCodeStep>(std::move(outputs), std::move(arguments),
+                                        std::move(results), std::move(workers));
 }
 
 }  // namespace echoline::augment

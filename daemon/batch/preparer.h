@@ -34,7 +34,7 @@ struct WorkerScratch {
   std::vector<std::uint64_t> row_begins;         // places of its ragged fields, by field
   StepSampler sampler;
   // Of the rows that this thread makes together.
-  std::vector<std::unique_ptr<WorkerScratch>> beside;
+  std::vector<std::unique_ptr<WorkerScratch>> group_scratches;
 };
 
 // What the steps after `decode` make of `scratch.sample`.

@@ -20,15 +20,19 @@ constexpr std::size_t kOtherChunk = 3;
 
 Status different(const engine::StreamCore& core, std::uint64_t record, const std::string& what) {
   const std::vector<const user_code::Workers*> code = core.preparer->chain().user_code();
-  const bool is_plugin = std::ranges::all_of(code, [](const user_code::Workers* workers) {
+  const auto is_library = [](const user_code::Workers* workers) {
     return workers->function().library != nullptr;
-  });
+  };
+  const bool is_plugin = std::ranges::all_of(code, is_library);
+  const bool is_either = !is_plugin && std::ranges::any_of(code, is_library);
   return Status(
       Code::kFailedPrecondition,
       fmt::format("{}: it returned something else when it was called again for sample {} (key {}) "
                   "with the same arguments: {}; it may use only its arguments{}",
-                  is_plugin ? "plugin.step" : "python.function", record,
-                  core.data_set->index().key(record), what,
+                  is_either   ? "python.function or plugin.step"
+                  : is_plugin ? "plugin.step"
+                              : "python.function",
+                  record, core.data_set->index().key(record), what,
                   is_plugin ? " and draws from call->key"
                             : ", `rng`, and the generators of random, numpy and torch"));
 }

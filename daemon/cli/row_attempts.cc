@@ -67,10 +67,12 @@ Status RowAttempts::finish(std::uint64_t record, batch::WorkerScratch& scratch,
   if (chain.has_shared()) {
     ECHOLINE_ASSIGN(sample, chain.run_shared(*sample, key, *scratch.augment_scratch));
   }
-  std::vector<std::span<std::byte>> rows;
   for (const decode::FieldType& type : core_->ring_spec.fields) {
-    std::string& field =
-        fields.emplace_back(type.shape.elements() * shm::dtype_bytes(type.dtype), '\0');
+    fields.emplace_back(type.shape.elements() * shm::dtype_bytes(type.dtype), '\0');
+  }
+  // When all exist: a short text moves with its string.
+  std::vector<std::span<std::byte>> rows;
+  for (std::string& field : fields) {
     rows.push_back(std::as_writable_bytes(std::span(field.data(), field.size())));
   }
   std::vector<std::uint64_t> lengths(fields.size());

@@ -1,6 +1,7 @@
 // Masks from the segmentations of COCO: `as: coco_mask`, class ids [height, width].
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -13,6 +14,9 @@ namespace echoline::decode {
 namespace {
 
 constexpr std::uint64_t kCrossingsMax = 4 << 20;  // of all polygons of a file with columns
+// Pixels that the objects of a file may cover together: a small file must not cost seconds.
+constexpr std::uint64_t kPixelsMax = 64 << 20;
+constexpr std::uint64_t kPicturesMax = 8;  // or the picture so often, if that is more
 
 class CocoMaskField final : public Field {
  public:
@@ -45,6 +49,7 @@ class CocoMaskField final : public Field {
     const Annotations& found = scratch.annotations.found();
     auto* const ids = reinterpret_cast<Id*>(out.bytes.data());
     std::uint64_t budget = kCrossingsMax;
+    std::uint64_t pixels_left = std::max(kPixelsMax, kPicturesMax * picture.pixels());
     for (std::size_t i = 0; i < found.objects.size(); ++i) {
       ECHOLINE_ASSIGN(const std::int64_t number, classes_.number_of(found.name(found.objects[i])));
       if (number < 0 || number > std::numeric_limits<Id>::max()) {
@@ -54,6 +59,12 @@ class CocoMaskField final : public Field {
       }
       ECHOLINE_TRY(outline_pixels(found, i, picture, budget, scratch.outlines));
       for (const PixelRun& run : scratch.outlines.runs) {
+        if (run.end - run.begin > pixels_left)
+          return {
+              Code::kResourceExhausted,
+              fmt::format("the objects up to annotation {} cover the picture more than {} times", i,
+                          std::max(kPicturesMax, kPixelsMax / picture.pixels()))};
+        pixels_left -= run.end - run.begin;
         fill(run, picture, static_cast<Id>(number), ids);
       }
     }

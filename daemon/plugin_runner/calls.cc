@@ -63,6 +63,7 @@ std::vector<Field> describe(const echoline_plugin_step& step, const Settings& se
                                         .inputs = inputs.list()};
   const int status = call_plugin(step.describe, host.functions(), &request);
   if (status != ECHOLINE_PLUGIN_OK) throw Failure(host.failure_text(status));
+  if (!host.refusal().empty()) throw Failure(host.refusal());
   std::vector<Field> outputs = host.take_described();
   if (outputs.empty()) fail("describe added no output");
   return outputs;

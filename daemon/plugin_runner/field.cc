@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "echoline/shm/dtype.h"
 #include "plugin_runner/failure.h"
@@ -111,9 +114,15 @@ json json_of(const std::vector<Field>& fields) {
 }
 
 Field output_from(const echoline_plugin_field& field) {
-  if (field.size < sizeof field)
-    fail("describe: a field with the size {}; it has {}", field.size, sizeof field);
+  // As for kPluginBytes in library.cc.
+  constexpr std::size_t kBytes = offsetof(echoline_plugin_field, max_length) + sizeof(std::int64_t);
+  if (field.size < kBytes)
+    fail("describe: a field with the size {}; it has {}", field.size, kBytes);
   if (field.name == nullptr) fail("describe: a field without a name");
+  const std::string_view name = field.name;
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  if (!std::all_of(name.begin(), name.end(), fits))
+    fail("describe: a field name has other characters than letters, digits and _");
   Field output{.name = field.name, .dtype = shm_dtype(field.dtype), .form = {}, .shape = {}};
   if (output.dtype == 0)
     fail(

@@ -143,6 +143,8 @@ int Host::add_output_entry(const echoline_plugin_host* host,
     self_of(host).described_.push_back(output_from(*field));
     return ECHOLINE_PLUGIN_OK;
   } catch (const std::exception& error) {
+    // Also where the plugin does not look at the result.
+    self_of(host).refusal_ = error.what();
     return fail_entry(host, ECHOLINE_PLUGIN_BAD_SETTINGS, error.what());
   }
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "echoline/shm/worker_messages.h"
@@ -11,6 +12,11 @@
 
 namespace echoline::plugin_runner {
 namespace {
+
+// Up to the last members of the first header of this version. Plugins that were built with it stay
+// valid, so a later member needs a default for smaller structures.
+constexpr std::size_t kPluginBytes = offsetof(echoline_plugin, steps) + sizeof(void*);
+constexpr std::size_t kStepBytes = offsetof(echoline_plugin_step, destroy) + sizeof(void*);
 
 constexpr const char* kEntry = "echoline_plugin_get";
 
@@ -38,17 +44,16 @@ const echoline_plugin& load(const std::string& path) {
   if (plugin->version != ECHOLINE_PLUGIN_VERSION)
     fail(
         "the plugin has version {} of the interface, and this Echoline version {}: build it with "
-        "the "
-        "echoline_plugin.h of this Echoline",
+        "the echoline_plugin.h of this Echoline",
         plugin->version, ECHOLINE_PLUGIN_VERSION);
-  if (plugin->size < sizeof *plugin || (plugin->step_count > 0 && plugin->steps == nullptr))
-    fail("{} returned a structure of {} bytes; it has {}", kEntry, plugin->size, sizeof *plugin);
+  if (plugin->size < kPluginBytes || (plugin->step_count > 0 && plugin->steps == nullptr))
+    fail("{} returned a structure of {} bytes; it has {}", kEntry, plugin->size, kPluginBytes);
   return *plugin;
 }
 
 void check(const echoline_plugin_step& step) {
-  if (step.size < sizeof step)
-    fail("the structure of step {} has {} bytes instead of {}", step.name, step.size, sizeof step);
+  if (step.size < kStepBytes)
+    fail("the structure of step {} has {} bytes instead of {}", step.name, step.size, kStepBytes);
   if (step.describe == nullptr || step.create == nullptr || step.run == nullptr)
     fail("the step {} lacks describe, create or run", step.name);
 }

@@ -35,7 +35,8 @@ void report(int signal) {
 
 void end_with_daemon() {
   // A pipe, not the death signal of a parent, which belongs to the thread that started the process.
-  ::fcntl(shm::kWorkerLife, F_SETOWN, ::getpid());
+  // The group: the library may start processes.
+  ::fcntl(shm::kWorkerLife, F_SETOWN, -::getpgrp());
   ::fcntl(shm::kWorkerLife, F_SETSIG, SIGKILL);
   ::fcntl(shm::kWorkerLife, F_SETFL, ::fcntl(shm::kWorkerLife, F_GETFL) | O_ASYNC);
   // It may have ended before.

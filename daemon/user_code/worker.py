@@ -45,8 +45,8 @@ class WrongResult(Exception):
 
 
 def end_with_daemon():
-    """Lets the kernel kill this process when the daemon has ended, whatever the function does."""
-    fcntl.fcntl(LIFE, fcntl.F_SETOWN, os.getpid())
+    """Lets the kernel kill this process and those that it starts when the daemon has ended, whatever the function does."""
+    fcntl.fcntl(LIFE, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(LIFE, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(LIFE, fcntl.F_SETFL, fcntl.fcntl(LIFE, fcntl.F_GETFL) | os.O_ASYNC)
     # It may have ended before.
@@ -307,15 +307,17 @@ class Calls:
 
     def _chunk(self, message, samples, seed):
         """Calls the function once for all samples."""
-        arguments = {name: self._column(message, samples, index) for index, name in enumerate(self._names)}
+        columns = {name: self._column(message, samples, index) for index, name in enumerate(self._names)}
+        # The function may change the lists that it gets.
+        arguments = {name: list(column) if isinstance(column, list) else column for name, column in columns.items()}
         self._chunk_generators.set(seed, message, samples)
         result = self._checked(self._function(dict(arguments), self._chunk_generators), arguments)
-        columns = []
+        places = []
         for field in self._outputs:
             value = result[field.name]
-            same = field.name in arguments and value is arguments[field.name]
-            columns.append([SAME] * samples if same else self._store_column(field, field.column_of(value, samples)))
-        return [place for places in zip(*columns) for place in places]
+            same = field.name in arguments and value is arguments[field.name] and is_same(value, columns[field.name])
+            places.append([SAME] * samples if same else self._store_column(field, field.column_of(value, samples)))
+        return [place for row in zip(*places) for place in row]
 
     def _array(self, message, samples, at, index):
         """An argument of one sample. Read-only: the memory is mapped without the right to write."""
@@ -371,6 +373,13 @@ class Calls:
             if name not in self._returned and not (name in arguments and value is arguments[name]):
                 raise WrongResult(f"the function returned {name}, which `out` does not name; other fields stay as they "
                                   "are")
+
+
+def is_same(column, before):
+    """Whether a column is unchanged. Its arrays cannot change."""
+    if not isinstance(column, list):
+        return True
+    return len(column) == len(before) and all(one is other for one, other in zip(column, before))
 
 
 def own_frames(error):

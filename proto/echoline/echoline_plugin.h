@@ -5,8 +5,8 @@
  * end. All calls come from one thread, one at a time. Call the host's functions only from that
  * thread, before the call returns.
  *
- * Structures begin with their `size`. Whoever fills one sets it to sizeof of the structure as this
- * header has it; later headers of the same version only add members at the end. Texts are UTF-8 and
+ * Structures begin with their `size`. Set it to sizeof of the structure, as this header
+ * has it, in each one that you fill; later headers of the same version only add members at the end. Texts are UTF-8 and
  * end with a zero. No C++ exception may leave a function of the plugin. */
 #ifndef ECHOLINE_ECHOLINE_PLUGIN_H_
 #define ECHOLINE_ECHOLINE_PLUGIN_H_

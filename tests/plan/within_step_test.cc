@@ -34,7 +34,7 @@ TEST(WithinStep, EachRecordHasAllItsUsesInOneBatch) {
       ASSERT_EQ(rows[row].uses, spec.factor / 1000);
       of.push_back(row / spec.batch_rows);
     }
-    ASSERT_EQ(steps.size(), record_count(spec));
+    ASSERT_EQ(steps.size(), epoch_records(spec));
     for (const auto& [record, of] : steps) {
       ASSERT_EQ(of.size(), spec.factor / 1000) << "record " << record;
       ASSERT_EQ(of.front(), of.back()) << "record " << record;
@@ -89,7 +89,7 @@ TEST(WithinStep, ABatchHasTheRecordsOfASmallerBatchWithoutEcho) {
         ASSERT_EQ(step_of.at(expected[row].record), row / plain.batch_rows) << "row " << row;
       }
     }
-    ASSERT_EQ(rows.size(), record_count(spec) * (spec.factor / 1000));
+    ASSERT_EQ(rows.size(), epoch_records(spec) * (spec.factor / 1000));
   });
 }
 

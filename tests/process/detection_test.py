@@ -144,10 +144,12 @@ class Detection(ProcessCase):
             [f"read: {{url: '{self.data}/masks.tar'}}", MASKS, "horizontal_flip: {field: image, probability: 1}",
              "center_crop: {field: image, size: [80, 90]}", "batch: {size: 4, last: partial}"],
             more="    bad_records: {limit: 20%}\n")))
+        checked = set()
         for batch in self.loader(daemon):
             for row, sample in enumerate(batch.sample_ids):
                 if batch.flags[row] & 2:
                     continue
+                checked.add(int(sample))
                 record, ids = made[int(sample)]
                 added = numpy.full((5, 90), 255, numpy.uint8)
                 numpy.testing.assert_array_equal(batch["mask"][row], [*added, *ids[:, ::-1], *added])
@@ -157,6 +159,7 @@ class Detection(ProcessCase):
                 points = [[[89 - b[0], b[1] + 5, b[2]], [89 - a[0], a[1] + 5, a[2]]]
                           for one in json.loads(record["json"]) for a, b in [numpy.split(numpy.array(one["keypoints"]), 2)]]
                 numpy.testing.assert_array_equal(batch["points"][row], points)
+        self.assertEqual(checked, set(range(12)))
         self.assertIn("field mask is a mask 70 high and 89 wide; its picture image is 70 high and 90 wide", daemon.log())
 
     def test_bad_annotations_are_bad_records_with_a_reason(self):

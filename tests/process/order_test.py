@@ -147,6 +147,9 @@ class Orders(ProcessCase):
         (order.parent / "order-3.txt").write_text("1\n", encoding="utf-8")
         self.check_refused(f"shuffle.order: there is no list for epoch 2: {order.parent}/order-2.txt, but one for epoch 3",
                            order)
+        (order.parent / "far").mkdir()
+        (order.parent / "far" / "4294967295.txt").write_text("1\n", encoding="utf-8")
+        self.check_refused("there is no list for epoch 0", order.parent / "far" / "{epoch}.txt")
         (order.parent / "order-2.txt").write_text("1\n2\n", encoding="utf-8")
         self.check_refused("order-2.txt: 2 records, and the first list has 90; all epochs have the same length", order)
 

@@ -104,7 +104,7 @@ class PluginStep(UserCodeCase):
         count = {outcome: sum(value for labels, value in calls.items() if outcome in labels)
                  for outcome in ("returned", "raised", "refused", "died", "timeout")}
         self.assertEqual(count["died"] + count["timeout"], RECORDS // 3, calls)
-        self.assertEqual(count["timeout"], 2)
+        self.assertGreaterEqual(count["timeout"], 2)
         self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
         bad = {label for label in range(RECORDS) if label % 7 == 1}
         delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}

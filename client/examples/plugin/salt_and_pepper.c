@@ -14,12 +14,13 @@ typedef struct instance {
 /* The number after "share": in the settings, which Echoline writes as JSON without spaces. A plugin
  * with more settings takes a JSON library. */
 static int read_share(const char* settings, double* share) {
-  const char* key = strstr(settings, "\"share\":");
+  static const char key[] = "{\"share\":";
   *share = 0.05;
-  if (key == NULL) return strcmp(settings, "{}") == 0;
+  if (strcmp(settings, "{}") == 0) return 1;
+  if (strncmp(settings, key, sizeof key - 1) != 0) return 0;
   char* end = NULL;
-  *share = strtod(key + strlen("\"share\":"), &end);
-  return *end == '}' && *share >= 0 && *share <= 1;
+  *share = strtod(settings + sizeof key - 1, &end);
+  return strcmp(end, "}") == 0 && *share >= 0 && *share <= 1;
 }
 
 static int describe(const echoline_plugin_host* host, const echoline_plugin_request* request) {

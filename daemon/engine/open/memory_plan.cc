@@ -105,7 +105,7 @@ MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const p
   // A list can have records several times, so the window can have more items than there are.
   const std::uint64_t records = std::min(items, index.record_count());
   memory.window_floor_bytes =
-      grown(bytes_of_any(index, records), growth) * std::max<std::uint64_t>(1, items / records);
+      grown(bytes_of_any(index, records), growth) * ((items + records - 1) / records);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

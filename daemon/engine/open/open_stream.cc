@@ -322,7 +322,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const record::Index& index = data_set.index();
   // Uses the source here, because the fetcher owns it from its construction on.
   ECHOLINE_ASSIGN(const ProbedTypes probed,
-                  probe_types(*data.source, data_set, *preparer, !serves));
+                  probe_types(*data.source, data_set, *preparer, *plan, !serves));
   if (prepare != nullptr) ECHOLINE_TRY(check_answers(probed.decoded_bytes));
   preparer->set_row_types(probed.row_types);
   ECHOLINE_ASSIGN(OpenedCache cache,

@@ -142,6 +142,8 @@ class LineTaker {
 
 Status read_text(BlockReader& file, std::string_view head,
                  const std::function<Status(std::uint64_t)>& take) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of some editors
+  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   LineTaker lines(file.path(), take);
   ECHOLINE_TRY(lines.block(head));
   std::vector<char> block(kBlockBytes);
@@ -218,8 +220,8 @@ Result<std::vector<std::string>> numbered_files(const std::filesystem::path& pat
   if (error) return errno_status(error.value(), folder.string());
   std::vector<std::string> paths;
   // Also without any file, epoch 0 is named.
-  const std::uint32_t end = epochs.empty() ? 1 : *epochs.rbegin() + 1;
-  for (std::uint32_t epoch = 0; epoch < end; ++epoch) {
+  const std::uint32_t last = epochs.empty() ? 0 : *epochs.rbegin();
+  for (std::uint32_t epoch = 0; paths.size() <= last; ++epoch) {
     if (!epochs.contains(epoch)) {
       return Status(
           Code::kNotFound,

@@ -57,16 +57,20 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 }  // namespace
 
 Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer, bool makes_batches) {
+                                const batch::Preparer& preparer, const plan::Plan& plan,
+                                bool makes_batches) {
   const record::Index& index = data_set.index();
-  const std::uint64_t tried = std::min(index.record_count(), kProbesMax);
+  // An order of the user can leave records out.
+  const bool has_order = plan.spec().order != nullptr;
+  const std::uint64_t tried = std::min(plan.record_count(), kProbesMax);
   // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
   std::vector<std::byte> encoded;
   augment::RowShapes shapes(preparer.chain());
   ProbedTypes probed;
   Status last;
-  for (std::uint64_t record = 0; record < tried && !shapes.settled(); ++record) {
+  for (std::uint64_t i = 0; i < tried && !shapes.settled(); ++i) {
+    const std::uint64_t record = has_order ? plan.record_at(0, i) : i;
     last = probe_record(source, index, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
     // Before the steps, which may take its buffers.

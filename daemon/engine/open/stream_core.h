@@ -116,8 +116,9 @@ struct StreamCore {
   std::function<void(const Status&)> fail;
 };
 
-// What the draws of a row depend on. The item's lock is held.
-inline UseKey use_key(const StreamCore& core, const echo::Item& item, std::uint32_t use) {
+// What the draws of a row depend on.
+inline UseKey use_key(const StreamCore& core, const echo::Item& item, std::uint32_t use)
+    ECHOLINE_REQUIRES(item.mutex) {
   return {core.seed, item.record, item.epoch, static_cast<std::uint16_t>(item.first_draw + use),
           static_cast<std::uint16_t>(item.first_draw)};
 }

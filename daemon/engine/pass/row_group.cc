@@ -40,13 +40,13 @@ void RowGroup::add_row(std::uint32_t index) {
 }
 
 batch::WorkerScratch& RowGroup::next_scratch() {
-  if (own_.beside.size() == members_.size()) {
+  if (own_.group_scratches.size() == members_.size()) {
     auto scratch = std::make_unique<batch::WorkerScratch>();
     scratch->decode_scratch = own_.decode_scratch;
     scratch->augment_scratch = core_.preparer->chain().make_scratch();
-    own_.beside.push_back(std::move(scratch));
+    own_.group_scratches.push_back(std::move(scratch));
   }
-  batch::WorkerScratch& next = *own_.beside[members_.size()];
+  batch::WorkerScratch& next = *own_.group_scratches[members_.size()];
   next.augment_scratch->stages_done = 0;
   return next;
 }

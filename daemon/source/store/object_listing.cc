@@ -155,6 +155,7 @@ Result<ListPage> ObjectListing::list_page(const ListQuery& query) {
 Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& address) {
   std::vector<ObjectInfo> infos;
   ListQuery query = query_of(address);
+  std::string first_key;  // of the last page
   for (bool more = true; more;) {
     ECHOLINE_ASSIGN(ListPage page, list_page(query));
     if (page.ambiguous) {
@@ -170,14 +171,19 @@ Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& addre
     }
     more = !page.next.empty();
     // A broken store could otherwise cause an endless loop.
-    if (more && page.next == query.continuation)
+    const std::string key = page.entries.empty() ? std::string() : page.entries.front().key;
+    if (more && (page.next == query.continuation || (!key.empty() && key == first_key)))
       return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
     query.continuation = std::move(page.next);
+    first_key = key;
   }
   if (infos.empty()) return nothing_there(address);
   // Stores sort by key, not by address, and some do not sort at all.
   std::sort(infos.begin(), infos.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.url < b.url; });
+  const auto twice = std::ranges::adjacent_find(infos, {}, &ObjectInfo::url);
+  if (twice != infos.end())
+    return Status(Code::kDataLoss, twice->url + ": the store lists this object twice");
   return infos;
 }
 

@@ -41,8 +41,9 @@ def chunk(samples, rngs):
     if 5 in label and first_time("exit"):
         os._exit(3)
     drawn = np.stack([rng.integers(0, 256, image.shape[1:], dtype=np.uint8) for rng in rngs])
-    return {"image": image ^ drawn, "draw": [rng.random() for rng in rngs], "label": label,
-            "text": [one[::-1] for one in text], "name": [f"é{one}" for one in label]}
+    text[:] = [one[::-1] for one in text]
+    return {"image": image ^ drawn, "draw": [rng.random() for rng in rngs], "label": label, "text": text,
+            "name": [f"é{one}" for one in label]}
 
 
 def spoilt(samples, rngs):

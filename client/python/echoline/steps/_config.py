@@ -108,32 +108,31 @@ def read(url: Optional[Union[Text, Sequence[Text]]] = None, *, format: Optional[
     format: Format of the data (docs/formats.md); auto: detected from the first bytes. Default: auto.
     throttle: Simulates a slower store, for demonstrations, tests and experiments.
     endpoint: s3: address of an S3-compatible server, http(s)://host:port; else AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL,
-        the profile's endpoint_url. gs: address of a compatible server; else STORAGE_EMULATOR_HOST. hf: address of
-        another Hub; else HF_ENDPOINT.
+        the profile's endpoint_url. gs: of a compatible server; else STORAGE_EMULATOR_HOST. hf: of another Hub; else
+        HF_ENDPOINT.
     region: s3: region of the bucket; else AWS_REGION, AWS_DEFAULT_REGION, the profile's region.
-    addressing: s3: form of request addresses. path: host/bucket/key; virtual: bucket.host/key; auto: virtual for AWS,
-        path for an endpoint. Default: auto.
+    addressing: s3: form of request addresses. path: host/bucket/key; virtual: bucket.host/key; auto: path for an
+        endpoint, else virtual. Default: auto.
     credentials: Source of the credentials. auto: the first one that is configured, in the order of docs/storage.md;
         anonymous: no credentials; else only this one: environment variables, a file (profile, key or token),
         web_identity, container or instance metadata. Default: auto.
-    concurrency: Largest number of requests in flight. The daemon uses fewer when fewer give the same rate or the store
-        asks for fewer (docs/transfers.md). Allowed: 1 to 1024. Default: 128.
+    concurrency: Largest number of requests in flight. The daemon uses fewer when these are as fast (docs/transfers.md).
+        Allowed: 1 to 1024. Default: 128.
     read_ahead: Largest number of encoded bytes fetched ahead of their use. Allowed: 64KiB or more. Default: 256MiB.
     timeout: A request fails after this time without progress over all its attempts; see on_error. Allowed: 1ms to 24h.
         Default: 60s.
     on_error: wait: the daemon retries failed requests and trainers wait; fail: trainers get the error. Default: wait.
     tokens: Format tokens only: how to cut the token file into records.
     classes: Formats folder and files: file of class names, one per line. The line number, from 0, is the class number.
-        Lines of the form "NUMBER name" are accepted if they count from 0. Default: the order of the folders, or the
-        labels as they are.
+        Lines may be "NUMBER name" if they count from 0. Default: the order of the folders, or the labels as they are.
     credentials_file: s3: file of profiles; else AWS_SHARED_CREDENTIALS_FILE, ~/.aws/credentials. gs: key file; else
         GOOGLE_APPLICATION_CREDENTIALS. hf: file with a token; else HF_TOKEN, HF_TOKEN_PATH, the file of `hf auth
         login`.
     profile: s3: profile in that file; else AWS_PROFILE, else the profile `default`.
-    ca_file: File of trusted certificate authorities (PEM), used instead of the system's; else AWS_CA_BUNDLE,
-        CURL_CA_BUNDLE, SSL_CERT_FILE.
-    stall: The daemon ends an attempt and retries the request after this time without a byte, connecting included. At
-        most a quarter of timeout. Allowed: 1ms to 24h. Default: 15s.
+    ca_file: File of trusted authorities (PEM), instead of the system's; else AWS_CA_BUNDLE, CURL_CA_BUNDLE,
+        SSL_CERT_FILE.
+    stall: After this time without a byte, connecting included, a request is sent again. At most a quarter of timeout.
+        Allowed: 1ms to 24h. Default: 15s.
     checksums: How bytes from a store are checked. all: by all checksums, and over http by a second answer where there
         is none; fast: no MD5 and no second answers; none: not at all. Default: all.
     hedge: auto: send a second request when an answer is late, for at most one request in 20; off: never. Default: auto.
@@ -141,8 +140,8 @@ def read(url: Optional[Union[Text, Sequence[Text]]] = None, *, format: Optional[
         set.
     limit: Use only the first records, of those that `split` leaves, in the order of the data. All data are indexed.
         Allowed: 1 or more.
-    unpack: Largest disk space below state_dir for unpacked copies of compressed shards, and of the row groups of
-        Parquet files. Each is unpacked as a whole. Allowed: 1MiB or more. Default: 16GiB.
+    unpack: Largest disk space below state_dir for compressed shards and row groups of Parquet files, which are unpacked
+        whole. Allowed: 1MiB or more. Default: 16GiB.
     parquet: Format parquet only: what is read of the files.
     pack: Format megatron only: rows of one length, filled with documents, instead of a record for each document.
     python: Instead of `url` and the step `decode`: a data set of yours, written in Python, which gives the sample of a
@@ -169,8 +168,8 @@ def shuffle(window: Optional[CountOrAll] = None, *, order: Optional[Text] = None
     window: Window in records; all: one permutation of all records. Required, unless there is `order`. Allowed: 1 or
         more, or all.
     order: Instead of `window`: local file with the sample ids of an epoch in their order, as text with one id on each
-        line, or as a .npy array of integers. {epoch} in its name stands for 0, 1, 2 and so on, a file for each epoch
-        (docs/orders.md).
+        line, or as a .npy array of integers. {epoch} in its name is replaced by 0, 1, 2 and so on, a file for each
+        epoch (docs/orders.md).
     """
     return make_step("shuffle", locals())
 
@@ -185,8 +184,8 @@ def decode(**fields: DecodeField) -> Step:
         elements. voc_ reads a Pascal VOC file, coco_ a picture's annotations as COCO has them, yolo_ a YOLO file
         (docs/detection.md): boxes float32 [n, 4] as left, top, right, bottom in pixels, labels int64 [n], difficult and
         iscrowd uint8 [n]. coco_keypoints are float32 [n, points, 3]; keypoints are the same as raw elements. mask and
-        mask16 read a PNG file with a palette or gray values as class ids, uint8 or uint16 [height, width]; coco_mask
-        and coco_mask16 make them of polygons and run lengths.
+        mask16 read the palette or gray values of a PNG file as class ids, uint8 or uint16 [height, width]; coco_mask
+        and coco_mask16 draw such from COCO.
     shape: Shape of a raw array, or [height, width] of images that all have this size. Allowed: 1 or more.
     max_bytes: Largest text or bytes value. A record with a longer value is a bad record; values are never cut. Default:
         64KiB.
@@ -289,10 +288,9 @@ def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = Non
         others stay as they are. In `read`: the fields that are used of each sample.
     workers: Worker processes. At most daemon.workers of them work at the same time. auto: one per processor, at most
         16. Allowed: 1 to 256, or auto. Default: auto.
-    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and a sequence of n generators.
-        Not in `read`.
-    chunk: With batched: the most samples of one call. There are fewer at the end of a batch, and where samples are
-        large. Default: 16. Allowed: 1 to 64.
+    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and n generators. Not in `read`.
+    chunk: With batched: the most samples of one call. Fewer at the end of a batch, and of large samples. Default: 16.
+        Allowed: 1 to 64.
     timeout: Longest time of one call; with batched, for each sample of it. A worker that takes longer is killed and
         replaced, and the sample is tried once more. A worker has at least two minutes to load the file. Allowed: 1ms to
         1h. Default: 10s.
