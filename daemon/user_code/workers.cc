@@ -154,7 +154,8 @@ Result<std::unique_ptr<Worker>> Workers::borrow(const std::atomic<bool>* stoppin
 Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
                                                 const std::atomic<bool>* stopping) {
   std::string reason;
-  // Ended without a call, as by the kernel where memory is short: that is no failure of this sample.
+  // Ended without a call, as by the kernel where memory is short: that is no failure of this
+  // sample.
   if (worker != nullptr && !worker->is_alive()) destroy(std::move(worker));
   for (int i = 0; i < kStartsMax; ++i) {
     if (worker == nullptr) {

@@ -6,8 +6,8 @@
  * thread, before the call returns.
  *
  * Structures begin with their `size`. Set it to sizeof of the structure, as this header
- * has it, in each one that you fill; later headers of the same version only add members at the end. Texts are UTF-8 and
- * end with a zero. No C++ exception may leave a function of the plugin. */
+ * has it, in each one that you fill; later headers of the same version only add members at the end.
+ * Texts are UTF-8 and end with a zero. No C++ exception may leave a function of the plugin. */
 #ifndef ECHOLINE_ECHOLINE_PLUGIN_H_
 #define ECHOLINE_ECHOLINE_PLUGIN_H_
 

@@ -71,6 +71,8 @@ TEST(WithinStep, NoRankHasTwoUsesOfARecordWhereThereAreAsManyRanksAsUses) {
 
 TEST(WithinStep, ABatchHasTheRecordsOfASmallerBatchWithoutEcho) {
   for_random_epochs(33, 1000, [](const PlanSpec& spec, const std::vector<RowUse>& rows) {
+    // Which entries of a list a lane has depends on the size of a batch.
+    if (spec.order != nullptr) return;
     PlanSpec plain = spec;
     plain.echo_point = EchoPoint::kNone;
     plain.factor = plain.factor_max = 1000;
