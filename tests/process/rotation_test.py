@@ -90,7 +90,7 @@ class Rotation(ProcessCase):
             self.assertIn(f"check the access key, which is from profile default in {self.file}", errors.decode())
 
     def test_trainers_wait_for_a_key_that_comes_after_the_time_limit(self):
-        with self.daemon(self.rate(), ", timeout: 1s") as daemon:
+        with self.daemon(self.rate(), ", timeout: 3s") as daemon:
             reader, first = self.begin(daemon)
             key = {"AWS_ACCESS_KEY_ID": "echoline-late", "AWS_SECRET_ACCESS_KEY": "late-secret-12345"}
             self.store.replace_keys(key)
