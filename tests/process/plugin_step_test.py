@@ -30,7 +30,7 @@ def image(label):
 
 
 def compile_plugin(source, library, *flags):
-    """Compiles it beside the library and puts it in its place, as an installation does."""
+    """Compiles it next to the library and puts it in its place, as an installation does."""
     subprocess.run([COMPILER, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{ROOT}/proto", *flags,
                     source, "-o", f"{library}.new"], check=True)
     os.replace(f"{library}.new", library)
