@@ -106,7 +106,7 @@ Result<const decode::Sample*> Chain::run_stages(std::size_t begin, std::size_t e
   return sample;
 }
 
-bool Chain::wants_chunks() const {
+bool Chain::has_batched_step() const {
   return std::ranges::any_of(parts_.stages, [](const Stage& stage) {
     return stage.step != nullptr && stage.step->is_batched();
   });

@@ -124,8 +124,8 @@ class Chain {
              const std::function<void()>& place = nullptr) const;
   // The largest number of samples that a step can take at a time; 1: all steps take one.
   std::uint32_t together_max() const { return together_max_; }
-  // Whether a step always wants chunks of that size.
-  bool wants_chunks() const;
+  // Whether a step has `batched`: it always gets as many, where there are.
+  bool has_batched_step() const;
   // Whether such a step follows `begins_shared`: the result of run_shared, or a prepared sample.
   bool has_together(bool begins_shared) const {
     return together_stages_ > (begins_shared ? parts_.shared_stages : parts_.prepared_stages);

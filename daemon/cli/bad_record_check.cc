@@ -12,14 +12,13 @@ namespace echoline::cli {
 Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts) {
   constexpr std::uint64_t kRecordsMax = 16;
   const record::Index& index = core.data_set->index();
-  // An order of the user can leave records out.
-  const bool has_order = core.plan->spec().order != nullptr;
-  const std::uint64_t count = has_order ? core.plan->record_count() : index.record_count();
+  const std::uint64_t count = core.plan->record_count();
   TriedRecords records;
   records.tried = std::min(count, kRecordsMax);
   for (std::uint64_t i = 0; i < records.tried; ++i) {
     const std::uint64_t place = core.data_set->random_access() ? i * count / records.tried : i;
-    const std::uint64_t record = has_order ? core.plan->record_at(0, place) : place;
+    // An order of the user can leave records out.
+    const std::uint64_t record = core.plan->record_at(0, place);
     ECHOLINE_ASSIGN(const std::vector<MadeRow> rows, attempts.make(record));
     const std::string& error = rows.front().error;
     if (error.empty() || records.bad++ > 0) continue;

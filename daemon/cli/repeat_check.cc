@@ -91,7 +91,7 @@ Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts) {
     const std::string what = difference(core, rows[record], again.front());
     if (!what.empty()) return different(core, record, what);
   }
-  if (!core.preparer->chain().wants_chunks()) return {};
+  if (!core.preparer->chain().has_batched_step()) return {};
   ECHOLINE_TRY(check_chunks(core, attempts, rows, kRepeatsMax));
   return check_chunks(core, attempts, rows, kOtherChunk);
 }

@@ -25,8 +25,8 @@ class Plan {
   const PlanSpec& spec() const;
   // Records of an epoch, N: those of the data set, or the entries of a list.
   std::uint64_t record_count() const;
-  // A record of an epoch, `place` being below record_count(); in no particular order. A bad record
-  // is replaced by one of these.
+  // A record of an epoch, `place` being below record_count(): of the data set in its own order, or
+  // of the epoch's list. A bad record is replaced by one of these.
   std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
   // Rows of an epoch without factor changes: floor(N * factor); under batch echo
   // floor(batches * factor) * batch_rows.

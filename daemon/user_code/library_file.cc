@@ -3,22 +3,17 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
 #include <span>
 #include <vector>
 
-#include "base/hex.h"
+#include "base/content_hash.h"
 
 namespace echoline::user_code {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 20;
-
-struct FreeState {
-  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-};
 
 }  // namespace
 
@@ -34,19 +29,16 @@ Status LibraryFile::read() {
   if (::fstat(fd_.get(), &state_) != 0) return errno_status(errno, path_);
   if (!S_ISREG(state_.st_mode))
     return Status(Code::kInvalidArgument, path_ + ": not a file, and so no library");
-  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
-  XXH3_128bits_reset(state.get());
+  ContentHash hash;
   std::vector<std::byte> bytes(kReadBytes);
   while (true) {
     const ssize_t count = ::read(fd_.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno_status(errno, path_);
     if (count == 0) break;
-    XXH3_128bits_update(state.get(), bytes.data(), static_cast<std::size_t>(count));
+    hash.add(std::span(bytes).first(static_cast<std::size_t>(count)));
   }
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state.get()));
-  hash_ = to_hex(std::as_bytes(std::span(canonical.digest)));
+  hash_ = hash.digits();
   return {};
 }
 

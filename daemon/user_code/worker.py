@@ -2,7 +2,8 @@
 after the other, or for chunks of samples.
 
 The daemon (worker.cc) starts it with these descriptors, and keeps the other ends. message.h describes the messages, which
-are packets of a few hundred bytes or some kilobytes; arrays are in shared memory. This file is part of the daemon's program, and needs only numpy.
+are packets of up to some kilobytes; arrays are in shared memory. This file is part of the daemon's program, and needs only
+numpy.
 """
 import sys
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import main
-from support.programs import run_echoline, wait_until
+from support.programs import run_echoline
 from support.tars import write_tar
 from support.user_code_case import UserCodeCase, workers_of
 
@@ -92,23 +92,7 @@ class PluginStep(UserCodeCase):
             self.assertEqual({len(drawn) for drawn in uses.values()}, {1}, "uses share the result")
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
-        def read():
-            with self.daemon("storm", metrics=True) as daemon:
-                rows = self.rows(daemon, epochs=2)
-                wait_until(lambda: daemon.total("echoline_python_workers") == 2, "both workers", seconds=30)
-                return rows, daemon.metric_lines("echoline_python_calls_total"), daemon.log()
-
-        disturbed, calls, log = read()
-        undisturbed, no_faults, _ = read()  # the marks are there: no fault happens again
-        self.check_same_rows(disturbed, undisturbed)
-        count = {outcome: sum(value for labels, value in calls.items() if outcome in labels)
-                 for outcome in ("returned", "raised", "refused", "died", "timeout")}
-        self.assertEqual(count["died"] + count["timeout"], RECORDS // 3, calls)
-        self.assertGreaterEqual(count["timeout"], 2)
-        self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
-        bad = {label for label in range(RECORDS) if label % 7 == 1}
-        delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}
-        self.assertEqual(delivered, set(range(RECORDS)) - bad)
+        log = self.check_storm(RECORDS, timeouts=2)
         for text in ("signal 11", "signal 6", "signal 9", "exit code 3", "took more than 2000 ms", "wrote: about to do fault",
                      "the plugin is broken: the decoder has lost its state", "the plugin crashed; its stack:", "libtest.so",
                      "there is no such label", "has the shape [3, 4, 3]; described was uint8 [16, 16, 3]",

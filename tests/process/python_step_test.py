@@ -139,25 +139,9 @@ class PythonStep(PythonCase):
                 self.assertTrue(all(one == drawn[0] for one in drawn))
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
-        def read():
-            with self.daemon("storm", metrics=True, timeout="3s", memory="1GiB") as daemon:
-                rows = self.rows(daemon, epochs=2)
-                wait_until(lambda: daemon.total("echoline_python_workers") == 2, "both workers", seconds=30)
-                return rows, daemon.metric_lines("echoline_python_calls_total"), daemon.log()
-
-        disturbed, calls, log = read()
-        undisturbed, no_faults, _ = read()  # the marks are there: no fault happens again
-        self.check_same_rows(disturbed, undisturbed)
-        count = {outcome: sum(value for labels, value in calls.items() if outcome in labels)
-                 for outcome in ("returned", "raised", "refused", "died", "timeout")}
-        faults = len(list((self.place / "marks").iterdir()))
-        self.assertEqual(faults, RECORDS // 3, sorted(path.name for path in (self.place / "marks").iterdir()))
-        self.assertEqual(count["died"] + count["timeout"], faults, calls)
-        self.assertGreaterEqual(count["timeout"], 1)
-        self.assertEqual(sum(value for labels, value in no_faults.items() if "died" in labels or "timeout" in labels), 0)
-        bad = {label for label in range(RECORDS) if label % 7 == 1}
-        delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}
-        self.assertEqual(delivered, set(range(RECORDS)) - bad)
+        log = self.check_storm(RECORDS, timeouts=1, timeout="3s", memory="1GiB")
+        marks = sorted(path.name for path in (self.place / "marks").iterdir())
+        self.assertEqual(len(marks), RECORDS // 3, marks)
         for text in ("Traceback (most recent call last):", "functions.py\", line", "raise ValueError(f\"no label {label}\")",
                      "wrote: about to", "field image is float32; `out` says uint8", "has the shape [3, 4, 3]", "SystemExit",
                      "MemoryError", "signal 11", "exit code 3", "took more than 3000 ms"):

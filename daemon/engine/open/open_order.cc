@@ -3,37 +3,27 @@
 #include "engine/open/open_order.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "base/hex.h"
+#include "base/content_hash.h"
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "config/pipeline.h"
 #include "engine/open/order_file.h"
+#include "engine/open/order_files.h"
 
 namespace echoline::engine {
 namespace {
 
-// The hash of the lists: of their entries, and of where each list ends.
-class ListHash {
- public:
-  ListHash() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
+// The hash of the lists is that of their entries, and of where each list ends.
+void add_number(ContentHash& hash, std::uint64_t number) {
   // Little-endian, like this machine.
-  void add(std::uint64_t number) { XXH3_128bits_update(state_.get(), &number, sizeof(number)); }
-  std::string digits() const {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
-    return echoline::to_hex(std::as_bytes(std::span(canonical.digest)));
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
-};
+  hash.add(std::as_bytes(std::span(&number, 1)));
+}
 
 struct Counts {
   std::uint64_t entries = 0;
@@ -55,7 +45,7 @@ Result<Counts> count_entries(const std::vector<std::string>& files) {
 }
 
 Status read_lists(const std::vector<std::string>& files, std::uint64_t entries,
-                  plan::OrderListsBuilder& builder, ListHash& hash) {
+                  plan::OrderListsBuilder& builder, ContentHash& hash) {
   std::uint64_t left = entries;
   const Status changed(Code::kFailedPrecondition, "changed while it was read; start again");
   for (const std::string& file : files) {
@@ -63,11 +53,11 @@ Status read_lists(const std::vector<std::string>& files, std::uint64_t entries,
     ECHOLINE_TRY(for_each_id(file, [&](std::uint64_t record) -> Status {
       if (left == 0) return changed;
       --left;
-      hash.add(record);
+      add_number(hash, record);
       return builder.add(record);
     }));
     ECHOLINE_TRY(builder.end_list().with_context(file));
-    hash.add(before - left);
+    add_number(hash, before - left);
   }
   return left == 0 ? Status() : Status(changed).with_context(files.back());
 }
@@ -83,7 +73,7 @@ Result<OpenedOrder> read_order(const std::string& name, const std::string& order
                          plan::OrderListsBuilder::bytes_for(counts.longest, record_count),
                      "the order of stream " + name));
   plan::OrderListsBuilder builder(record_count, counts.entries);
-  ListHash hash;
+  ContentHash hash;
   ECHOLINE_TRY(read_lists(files, counts.entries, builder, hash));
   opened.lists = builder.finish();
   opened.hash = hash.digits();

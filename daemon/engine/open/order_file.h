@@ -4,16 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 
 namespace echoline::engine {
-
-// The files of `shuffle.order` in the order of their epochs: "{epoch}" in the name of the file
-// becomes 0, 1, 2 and so on; without it there is one file. kNotFound: the one of epoch 0, or of
-// an epoch before another one, is missing.
-Result<std::vector<std::string>> order_files(const std::string& order);
 
 // Calls `take` with each id, in the order of the file. An error names file and place, also one of
 // `take`, which ends the reading.

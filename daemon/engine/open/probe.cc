@@ -60,8 +60,6 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
                                 const batch::Preparer& preparer, const plan::Plan& plan,
                                 bool makes_batches) {
   const record::Index& index = data_set.index();
-  // An order of the user can leave records out.
-  const bool has_order = plan.spec().order != nullptr;
   const std::uint64_t tried = std::min(plan.record_count(), kProbesMax);
   // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
@@ -70,7 +68,8 @@ Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& d
   ProbedTypes probed;
   Status last;
   for (std::uint64_t i = 0; i < tried && !shapes.settled(); ++i) {
-    const std::uint64_t record = has_order ? plan.record_at(0, i) : i;
+    // An order of the user can leave records out.
+    const std::uint64_t record = plan.record_at(0, i);
     last = probe_record(source, index, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
     // Before the steps, which may take its buffers.

@@ -25,7 +25,7 @@ std::uint32_t group_rows_max(const StreamCore& core) {
 ChunkSize::ChunkSize(const StreamCore& core) : core_(core), group_rows_max_(group_rows_max(core)) {}
 
 std::uint32_t ChunkSize::group_rows() const {
-  if (group_rows_max_ == 1 || core_.preparer->chain().wants_chunks()) return group_rows_max_;
+  if (group_rows_max_ == 1 || core_.preparer->chain().has_batched_step()) return group_rows_max_;
   const StreamCounters& counters = *core_.counters;
   const std::uint64_t made = counters.prepare_first_rows.load(std::memory_order_relaxed) +
                              counters.prepare_again_rows.load(std::memory_order_relaxed);

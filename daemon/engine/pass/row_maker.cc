@@ -170,6 +170,7 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
     item.used();
   }
   write_row_words(batch, planned, sample, replaced);
+  timer.note_made();
   return Made::kDone;
 }
 

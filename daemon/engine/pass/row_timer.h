@@ -18,9 +18,9 @@ namespace echoline::engine {
 class RowTimer {
  public:
   RowTimer(batch::StepSampler& sampler, trace::Recorder& recorder, std::size_t worker);
-  // A row that was not counted was not made: its bytes are missing, or it cannot be decoded.
+  // Without `count`, no row was made: bytes are missing, or a record cannot be decoded.
   ~RowTimer() {
-    if (runs_) end(false);
+    if (runs_) end();
   }
   RowTimer(const RowTimer&) = delete;
   RowTimer& operator=(const RowTimer&) = delete;
@@ -31,12 +31,16 @@ class RowTimer {
                 std::uint32_t use) {
     if (is_traced_) rows_.push_back({{pass, batch, row, record, use}, monotonic_ns()});
   }
-  // The row was made, or all `rows`.
+  // The row that was noted last was made.
+  void note_made() {
+    if (is_traced_) rows_.back().made = true;
+  }
+  // All were made, or of several `rows`.
   void count(std::uint64_t spent_ns, bool first_use, StepAccount& account, std::uint64_t rows = 1);
 
  private:
-  void end(bool made);
-  void add_to_trace(bool made) const;
+  void end();
+  void add_to_trace() const;
 
   batch::StepSampler& sampler_;
   trace::Recorder& recorder_;
@@ -47,6 +51,7 @@ class RowTimer {
   struct Noted {
     std::array<std::uint64_t, 5> values;
     std::uint64_t begin_ns;
+    bool made = false;
   };
   std::vector<Noted> rows_;  // only for a trace
 };

@@ -60,3 +60,22 @@ class UserCodeCase(ProcessCase):
         for key, row in found.items():
             for name, value in row.items():
                 np.testing.assert_array_equal(value, expected[key][name], f"{key} {name}")
+
+    def check_storm(self, records, timeouts, **options):
+        """The step `storm` loses its process for a third of the records, once each, and `timeouts` of them or more by the
+        time limit; each seventh record from 1 on is bad. All others have the rows of a run without faults. Returns the log."""
+        def read():
+            with self.daemon("storm", metrics=True, **options) as daemon:
+                rows = self.rows(daemon, epochs=2)
+                wait_until(lambda: daemon.total("echoline_python_workers") == 2, "both workers", seconds=30)
+                lost = [daemon.total("echoline_python_calls_total", outcome=outcome) for outcome in ("died", "timeout")]
+                return rows, lost, daemon.log()
+
+        disturbed, lost, log = read()
+        undisturbed, no_faults, _ = read()  # the marks are there: no fault happens again
+        self.check_same_rows(disturbed, undisturbed)
+        self.assertEqual((sum(lost), no_faults), (records // 3, [0, 0]))
+        self.assertGreaterEqual(lost[1], timeouts)
+        delivered = {sample for (_, sample, *_), row in undisturbed.items() if row["flags"] == 0}
+        self.assertEqual(delivered, {record for record in range(records) if record % 7 != 1})
+        return log
