@@ -79,9 +79,7 @@ class Mix(ABC):
 
 
 class RowMix(Mix):
-    """Each row is mixed with the row before it, the first one with the last one, as torchvision does.
-
-    """
+    """Each row is mixed with the row before it, the first one with the last one, as torchvision does."""
 
     _arrays: Arrays
 
