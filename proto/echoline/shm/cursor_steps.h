@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "echoline/shm/futex.h"
@@ -189,6 +190,28 @@ inline DeviceFigures read_device(const CursorPage& cursor) {
           word(cursor.device_bytes).load(std::memory_order_relaxed),
           word(cursor.device_copy_ns).load(std::memory_order_relaxed),
           word(cursor.device_wait_ns).load(std::memory_order_relaxed)};
+}
+
+// For metrics only, as write_device: the figures only grow, so the next look corrects a torn one.
+inline void write_losses(CursorPage& cursor, const LossFigures& figures) {
+  for (std::size_t use = 0; use < kLossUses; ++use) {
+    word(cursor.losses.rows[use]).store(figures.rows[use], std::memory_order_relaxed);
+    word(cursor.losses.sums[use]).store(figures.sums[use], std::memory_order_relaxed);
+  }
+  word(cursor.losses.reports).store(figures.reports, std::memory_order_release);
+}
+// Whether there is anything new costs one load.
+inline std::uint64_t read_loss_reports(const CursorPage& cursor) {
+  return word(cursor.losses.reports).load(std::memory_order_acquire);
+}
+inline LossFigures read_losses(const CursorPage& cursor) {
+  LossFigures figures{};
+  figures.reports = read_loss_reports(cursor);
+  for (std::size_t use = 0; use < kLossUses; ++use) {
+    figures.rows[use] = word(cursor.losses.rows[use]).load(std::memory_order_relaxed);
+    figures.sums[use] = word(cursor.losses.sums[use]).load(std::memory_order_relaxed);
+  }
+  return figures;
 }
 
 // ---- sequences of steps ----

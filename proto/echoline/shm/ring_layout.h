@@ -11,7 +11,7 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952484345;  // "ECHRING1"
 inline constexpr std::uint32_t kLayoutMajor = 1;
-inline constexpr std::uint32_t kLayoutMinor = 2;
+inline constexpr std::uint32_t kLayoutMinor = 3;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kFieldRankMax = 6;
@@ -152,6 +152,15 @@ struct FactorLog {
   alignas(kLineBytes) FactorLogEntry entries[kFactorLogEntries];
 };
 
+// The losses of rows by use: [0] of fresh rows, [1] of second uses; the last one has all later
+// uses.
+inline constexpr std::size_t kLossUses = 16;
+struct LossFigures {
+  std::uint64_t reports;  // calls of the trainer that added to the figures
+  std::uint64_t rows[kLossUses];
+  double sums[kLossUses];
+};
+
 // One for each consumer, in a separate memfd that only this consumer writes. The daemon does not
 // trust the values: it checks each one.
 struct CursorPage {
@@ -175,6 +184,9 @@ struct CursorPage {
   std::uint64_t device_copy_ns;                      // time of the copies on the GPU
   std::uint64_t device_wait_ns;  // time for which the trainer's streams waited for batches
   std::uint64_t reserved2[11];
+  // What the trainer reported of its losses, by use (layout 1.3); all zero if it reports none. A
+  // daemon with an earlier layout does not read them.
+  alignas(kLineBytes) LossFigures losses;
 };
 
 // The device words of a cursor page.
@@ -192,6 +204,6 @@ static_assert(sizeof(Descriptor) == 128 && std::is_trivially_copyable_v<Descript
 static_assert(sizeof(WriterPage) == 384 && std::is_trivially_copyable_v<WriterPage>);
 static_assert(sizeof(FactorLogEntry) == 48 && std::is_trivially_copyable_v<FactorLogEntry>);
 static_assert(sizeof(FactorLog) == 3200 && std::is_trivially_copyable_v<FactorLog>);
-static_assert(sizeof(CursorPage) == 512 && std::is_trivially_copyable_v<CursorPage>);
+static_assert(sizeof(CursorPage) == 896 && std::is_trivially_copyable_v<CursorPage>);
 
 }  // namespace echoline::shm
