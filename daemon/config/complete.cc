@@ -158,7 +158,8 @@ Status check_list(const Checked& checked, const std::vector<double>& values) {
                                          : fmt::format("{} to {} values", least, rules.items_max)));
   }
   if (rules.ascending && !std::is_sorted(values.begin(), values.end())) {
-    return checked.error("the first value is larger than the second; swap them");
+    return checked.error(count == 2 ? "the first value is larger than the second; swap them"
+                                    : "each value must be larger than the one before");
   }
   return Status();
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "config/buckets.h"
 #include "config/complete.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
@@ -242,6 +243,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   // From here on every step that is needed exists.
   ECHOLINE_TRY(check_read(read_step(stream), locations));
   ECHOLINE_TRY(check_shuffle(stream, locations));
+  ECHOLINE_TRY(check_buckets(stream, locations));
   ECHOLINE_TRY(check_decode(stream, locations));
   ECHOLINE_TRY(check_cache(stream, locations));
   ECHOLINE_TRY(check_augmentations(stream, locations));

@@ -3,22 +3,27 @@
 #include "plan/batch_epoch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "plan/echo_walk.h"
 
 namespace echoline::plan {
 
-BatchEpoch::BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::uint32_t epoch,
-                       std::span<const FactorChange> factors)
-    : batch_rows_(stream->spec.batch_rows),
-      fresh_(stream, epoch, {}),
-      echo_(stream->shape,
+BatchEpoch::BatchEpoch(const StreamOrder& stream, std::uint32_t epoch,
+                       std::unique_ptr<EpochPlan> fresh, std::span<const FactorChange> factors)
+    : batch_rows_(stream.spec.batch_rows),
+      fresh_(std::move(fresh)),
+      echo_(stream.shape,
             EchoOrder::LaneInEpoch{
-                .seed = stream->spec.seed, .epoch = epoch, .items = stream->demand.items},
+                .seed = stream.spec.seed, .epoch = epoch, .items = stream.demand.items},
             factors) {}
 
-std::uint32_t BatchEpoch::batch_size(std::uint64_t batch) const { return fresh_.valid_rows(batch); }
+std::uint32_t BatchEpoch::batch_size(std::uint64_t batch) const {
+  return fresh_->valid_rows(batch);
+}
+
+BatchForm BatchEpoch::form(std::uint64_t step) const { return fresh_->form(echo_.at(step).item); }
 
 RowUse BatchEpoch::batch_at(std::uint64_t step) const {
   const ItemUse use = echo_.at(step);
@@ -52,7 +57,7 @@ void BatchEpoch::read_batch(const ItemUse& batch, std::uint64_t first,
                             std::span<RowUse> out) const {
   const std::uint64_t size = batch_size(batch.item);
   const std::uint64_t valid = first < size ? std::min<std::uint64_t>(out.size(), size - first) : 0;
-  fresh_.read(batch.item * batch_rows_ + std::min(first, size), out.first(valid));
+  fresh_->read(batch.item * batch_rows_ + std::min(first, size), out.first(valid));
   for (RowUse& use : out.subspan(valid)) use = {.valid = false};
   for (RowUse& use : out) {
     use.use = batch.use;

@@ -5,7 +5,6 @@
 
 #include "plan/echo_order.h"
 #include "plan/epoch_plan.h"
-#include "plan/row_epoch.h"
 #include "plan/stream_order.h"
 
 namespace echoline::plan {
@@ -13,13 +12,15 @@ namespace echoline::plan {
 // Immutable; any thread may call it.
 class BatchEpoch : public EpochPlan {
  public:
-  BatchEpoch(const std::shared_ptr<const StreamOrder>& stream, std::uint32_t epoch,
+  // `fresh` is the order without echo.
+  BatchEpoch(const StreamOrder& stream, std::uint32_t epoch, std::unique_ptr<EpochPlan> fresh,
              std::span<const FactorChange> factors);
 
   std::uint64_t rows() const override { return echo_.rows() * batch_rows_; }
   RowUse at(std::uint64_t row) const override;
   void read(std::uint64_t row, std::span<RowUse> out) const override;
   RowUse batch_at(std::uint64_t step) const override;
+  BatchForm form(std::uint64_t step) const override;
   std::uint32_t valid_rows(std::uint64_t step) const override;
   std::uint64_t next_block(std::uint64_t row) const override;
 
@@ -30,7 +31,7 @@ class BatchEpoch : public EpochPlan {
   void read_batch(const ItemUse& batch, std::uint64_t first, std::span<RowUse> out) const;
 
   std::uint32_t batch_rows_;
-  RowEpoch fresh_;
+  std::unique_ptr<EpochPlan> fresh_;
   EchoOrder echo_;  // its items are the fresh batches
 };
 

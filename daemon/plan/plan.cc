@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "plan/batch_epoch.h"
+#include "plan/bucket_epoch.h"
 #include "plan/factor_list.h"
 #include "plan/row_epoch.h"
 #include "plan/spec_check.h"
@@ -33,11 +34,20 @@ std::uint64_t Plan::record_at(std::uint32_t epoch, std::uint64_t place) const {
   return spec().order == nullptr ? place : spec().order->at(epoch, place).record;
 }
 
+std::uint64_t Plan::substitute(std::uint32_t epoch, std::uint64_t record,
+                               std::uint64_t draw) const {
+  if (spec().buckets == nullptr) return record_at(epoch, draw % record_count());
+  return spec().buckets->no_longer_record(record, draw);
+}
+
 std::uint64_t Plan::block_count() const {
   return echoes() && !spec().within_step ? stream_->shape.blocks : 0;
 }
 
 std::uint64_t Plan::rows_per_epoch() const {
+  if (stream_->batches && !repeats_batches()) {
+    return stream_->batches->count() * spec().batch_rows;
+  }
   if (!echoes()) return record_count();
   const std::uint64_t uses = stream_->demand.items * spec().factor / 1000;
   return repeats_batches() ? uses * spec().batch_rows : uses;
@@ -64,11 +74,19 @@ Status Plan::check_changes(std::span<const FactorChange> changes) const {
 std::unique_ptr<EpochPlan> Plan::epoch(std::uint32_t epoch,
                                        std::span<const FactorChange> changes) const {
   ECHOLINE_CHECK(check_changes(changes).ok());
-  // With an empty list, RowEpoch builds no order of blocks.
-  if (!echoes() || spec().within_step) return std::make_unique<RowEpoch>(stream_, epoch, changes);
   const std::vector<FactorChange> factors = whole_list(changes, spec().factor);
-  if (repeats_batches()) return std::make_unique<BatchEpoch>(stream_, epoch, factors);
-  return std::make_unique<RowEpoch>(stream_, epoch, factors);
+  if (echoes() && !spec().within_step && !repeats_batches()) {
+    return std::make_unique<RowEpoch>(stream_, epoch, factors);
+  }
+  std::unique_ptr<EpochPlan> fresh;
+  if (spec().buckets != nullptr) {
+    fresh = std::make_unique<BucketEpoch>(stream_, epoch);
+  } else {
+    // With an empty list, RowEpoch builds no order of blocks.
+    fresh = std::make_unique<RowEpoch>(stream_, epoch, std::span<const FactorChange>());
+  }
+  if (!repeats_batches()) return fresh;
+  return std::make_unique<BatchEpoch>(*stream_, epoch, std::move(fresh), factors);
 }
 
 }  // namespace echoline::plan

@@ -26,10 +26,13 @@ class Plan {
   // Records of an epoch, N: those of the data set, or the entries of a list.
   std::uint64_t record_count() const;
   // A record of an epoch, `place` being below record_count(): of the data set in its own order, or
-  // of the epoch's list. A bad record is replaced by one of these.
+  // of the epoch's list.
   std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
-  // Rows of an epoch without factor changes: floor(N * factor); under batch echo
-  // floor(batches * factor) * batch_rows.
+  // The record that a draw of any size chooses instead of a bad one: any record_at() of the epoch,
+  // but of no later bucket.
+  std::uint64_t substitute(std::uint32_t epoch, std::uint64_t record, std::uint64_t draw) const;
+  // Rows of an epoch without factor changes: floor(N * factor). Under batch echo
+  // floor(batches * factor) * batch_rows; with buckets and without batch echo batches * batch_rows.
   std::uint64_t rows_per_epoch() const;
   // Blocks in which the echo step admits the items of each lane; 0 without an echo step, and within
   // a step, where the factor cannot change.
@@ -40,8 +43,7 @@ class Plan {
   // Accepts at most kChangesMax changes with ascending blocks, each with a factor and a block where
   // a change may begin (see ChangeLimits).
   Status check_changes(std::span<const FactorChange> changes) const;
-  // Under batch echo the rows are whole batches one after the other: row / batch_rows is the use of
-  // a batch. `changes` have passed check_changes; a change at block 0 is the factor that the epoch
+  // With PlanSpec::fixed_batches, row / batch_rows is the batch, or the use of one. `changes` have passed check_changes; a change at block 0 is the factor that the epoch
   // begins with, else it is the spec's. Time and memory grow with shards and lanes, not with
   // records.
   std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch,

@@ -8,6 +8,7 @@
 
 namespace echoline::plan {
 
+class Buckets;
 class OrderLists;
 
 enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
@@ -34,9 +35,16 @@ struct PlanSpec {
   std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
   // Instead of a shuffle_window: the records of each epoch, in their order.
   std::shared_ptr<const OrderLists> order;
+  // With them, shuffle_window is 0 or kWindowAll, and batch_rows is that of the largest batches.
+  std::shared_ptr<const Buckets> buckets;
 
   // Neighbours in a shard can be anywhere in an epoch.
-  bool scatters_records() const { return order != nullptr || shuffle_window == kWindowAll; }
+  bool scatters_records() const {
+    return order != nullptr || buckets != nullptr || shuffle_window == kWindowAll;
+  }
+  // Each step is a batch that cannot be cut in another way: it has batch_rows row numbers, also
+  // where it has fewer rows.
+  bool fixed_batches() const { return echo_point == EchoPoint::kBatch || buckets != nullptr; }
 };
 
 // The echo step admits records with this factor from block `block` of an epoch on.
@@ -54,7 +62,7 @@ struct RowUse {
   // Where an order has a record several times, each time is an item of its own, with its own uses.
   // The random draws of use u have the number first_draw + u, so that no two items share any.
   std::uint32_t first_draw = 0;
-  bool valid = true;  // false only under batch echo, for the missing rows of a short batch
+  bool valid = true;  // false only with fixed_batches(), for rows that a batch does not have
   bool fresh() const { return use == 0; }
 };
 

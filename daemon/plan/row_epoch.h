@@ -25,6 +25,7 @@ class RowEpoch : public EpochPlan {
   RowUse at(std::uint64_t row) const override;
   void read(std::uint64_t row, std::span<RowUse> out) const override;
   RowUse batch_at(std::uint64_t step) const override;
+  BatchForm form(std::uint64_t) const override { return {.rows = stream_->spec.batch_rows}; }
   std::uint32_t valid_rows(std::uint64_t step) const override;
   std::uint64_t next_block(std::uint64_t row) const override;
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "plan/bucket_batches.h"
 #include "plan/order_lists.h"
 
 namespace echoline::plan {
@@ -51,6 +52,39 @@ Status check_order(const PlanSpec& spec, std::uint64_t records) {
                  " times are possible");
 }
 
+// A bucket's batches have fewer rows than batch.size where there is a budget.
+std::string where(const Buckets& buckets, std::size_t bucket) {
+  return "the bucket up to " + std::to_string(buckets.shape(bucket).up_to);
+}
+
+Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.buckets == nullptr) return {};
+  const Buckets& buckets = *spec.buckets;
+  ECHOLINE_CHECK(buckets.record_count() == records);
+  if (spec.order != nullptr || (spec.shuffle_window != 0 && spec.shuffle_window != kWindowAll)) {
+    return refusal(std::string(spec.order != nullptr ? "shuffle.order" : "shuffle.window") +
+                   ": with batch.buckets only 'shuffle: {window: all}' or no shuffle step");
+  }
+  const bool windowed = spec.echo_point != EchoPoint::kNone &&
+                        spec.echo_point != EchoPoint::kBatch && !spec.within_step;
+  if (windowed) {
+    return refusal(
+        "echo.window: with batch.buckets the uses of a record can't be spread over batches; use "
+        "'spread: step', or move the echo step after 'batch'");
+  }
+  for (std::size_t i = 0; i < buckets.count(); ++i) {
+    const std::uint32_t rows = buckets.shape(i).rows;
+    ECHOLINE_CHECK(rows > 0 && rows <= spec.batch_rows);
+    if (spec.within_step && (spec.factor < 1000 || spec.factor % 1000 != 0 ||
+                             rows % (spec.factor / 1000) != 0)) {
+      return refusal("echo.factor: " + thousandths(spec.factor) +
+                     " with echo.spread: step: it must be whole, and divide the " +
+                     std::to_string(rows) + " rows of a batch of " + where(buckets, i));
+    }
+  }
+  return {};
+}
+
 Status check_lanes(const PlanSpec& spec, std::uint64_t items) {
   if (spec.batch_rows == 0) return refusal("batch.size: must be at least 1");
   if (spec.lanes == 0 || spec.lanes > kLanesMax) {
@@ -88,7 +122,9 @@ Status check_within_step(const PlanSpec& spec) {
     return refusal("echo.max: with echo.spread: step the factor cannot change; leave it out");
   }
   const std::uint32_t rows = spec.batch_rows / spec.lanes;
-  if (spec.factor % 1000 == 0 && rows % (spec.factor / 1000) == 0) return {};
+  // With buckets, check_buckets has done this.
+  const bool is_checked = spec.buckets != nullptr;
+  if (is_checked || (spec.factor % 1000 == 0 && rows % (spec.factor / 1000) == 0)) return {};
   return refusal("echo.factor: " + thousandths(spec.factor) +
                  " with echo.spread: step: it must be whole, and divide the " +
                  std::to_string(rows) + " rows of a batch" + (spec.lanes > 1 ? " per lane" : ""));
@@ -118,6 +154,15 @@ std::uint64_t epoch_rows(const PlanSpec& spec, std::uint64_t items) {
 }
 
 Status check_steps(const PlanSpec& spec, std::uint64_t items) {
+  if (spec.buckets != nullptr) {
+    if (batch_count(spec, items) > 0) return {};
+    const Buckets& buckets = *spec.buckets;
+    return refusal("batch.last: drop leaves no batch of an epoch of " + std::to_string(items) +
+                   " records; the " + std::to_string(BucketBatches(spec)[buckets.count() - 1].rest()) +
+                   " of the last bucket do not fill a batch of " +
+                   std::to_string(buckets.shape(buckets.count() - 1).rows) +
+                   "; take a smaller size, or last: partial or pad");
+  }
   const std::uint64_t rows = epoch_rows(spec, items);
   if (spec.last != LastBatch::kDrop || rows >= spec.batch_rows) return {};
   return refusal("batch.last: drop leaves no batch of an epoch of " + std::to_string(rows) +
@@ -136,6 +181,7 @@ std::uint32_t draws_per_item(const PlanSpec& spec) {
 }
 
 std::uint64_t batch_count(const PlanSpec& spec, std::uint64_t items) {
+  if (spec.buckets != nullptr) return BucketBatches(spec).count();
   const std::uint64_t whole = items / spec.batch_rows;
   const bool short_one = spec.last != LastBatch::kDrop && items % spec.batch_rows > 0;
   return whole + (short_one ? 1 : 0);
@@ -157,6 +203,7 @@ EchoDemand echo_demand(const PlanSpec& spec, std::uint64_t items) {
 Status check_spec(const PlanSpec& spec) {
   const std::uint64_t records = count_records(spec);
   ECHOLINE_TRY(check_records(records));
+  ECHOLINE_TRY(check_buckets(spec, records));
   ECHOLINE_TRY(check_order(spec, records));
   const std::uint64_t items = item_count(spec, records);
   ECHOLINE_TRY(check_lanes(spec, items));

@@ -16,6 +16,11 @@ EchoShape shape_of(const PlanSpec& spec, const EchoDemand& demand) {
   return keeps_twins_apart(demand) ? shape_without_twins(demand) : shape_with_repeats(demand);
 }
 
+std::optional<BucketBatches> batches_of(const PlanSpec& spec) {
+  if (spec.buckets == nullptr) return std::nullopt;
+  return BucketBatches(spec);
+}
+
 // Not the lanes' own runs of the list, one after the other: then a list from easy to hard would
 // begin with records from the middle.
 std::optional<LaneGrid> list_rows_of(const PlanSpec& spec, const EvenCut& lanes) {
@@ -32,6 +37,7 @@ StreamOrder::StreamOrder(PlanSpec checked)
     : spec(std::move(checked)),
       shards(spec.shard_records),
       items(item_count(spec, shards.record_count())),
+      batches(batches_of(spec)),
       lanes(items, spec.lanes),
       demand(echo_demand(spec, items)),
       shape(shape_of(spec, demand)),

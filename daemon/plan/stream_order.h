@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "plan/bucket_batches.h"
 #include "plan/echo_shape.h"
 #include "plan/lanes.h"
 #include "plan/order_lists.h"
@@ -19,7 +20,8 @@ struct StreamOrder {
   PlanSpec spec;
   ShardTable shards;
   std::uint64_t items;  // of an epoch: all records, or the entries of its list
-  EvenCut lanes;        // of the items
+  std::optional<BucketBatches> batches;  // with buckets
+  EvenCut lanes;                         // of the items
   EchoDemand demand;    // only used with an echo step
   EchoShape shape;
   // With lists: where each item of a lane is in the order without echo, which is that of the list.

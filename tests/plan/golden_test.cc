@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "plan/buckets.h"
 #include "random_spec.h"
 
 namespace echoline::plan {
@@ -52,6 +53,12 @@ std::shared_ptr<const OrderLists> every_third_record() {
   return builder.finish();
 }
 
+// Three buckets of 100 records with lengths from 1 to 25; the batches have 8, 4 and 2 rows.
+std::shared_ptr<const Buckets> lengths_of_three() {
+  return std::make_shared<const Buckets>(std::vector<BucketShape>{{5, 8}, {12, 4}, {25, 2}}, 100,
+                                         [](std::uint64_t record) { return 1 + record * 7 % 25; });
+}
+
 std::vector<Golden> goldens() {
   std::vector<Golden> all{{"shards", shards(1), {}},
                           {"shuffle_20", shards(20), {}},
@@ -81,6 +88,14 @@ std::vector<Golden> goldens() {
   far.spec.shard_records = {std::uint64_t{1} << 40, 5};
   far.spec.shuffle_window = 10000;
   all.push_back(far);
+  Golden buckets{"buckets", shards(kWindowAll), {}};
+  buckets.spec.buckets = lengths_of_three();
+  all.push_back(buckets);
+  Golden batches{"buckets_echo_batch_1_5", buckets.spec, {}};
+  batches.spec.echo_point = EchoPoint::kBatch;
+  batches.spec.factor = 1500;
+  batches.spec.echo_window = 4;
+  all.push_back(batches);
   return all;
 }
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "plan/buckets.h"
 #include "plan/factor_list.h"
 #include "plan/spec_check.h"
 #include "random_spec.h"
@@ -55,6 +57,37 @@ TEST(Refusal, NamesTheKeyOfTheConfiguration) {
                  "batch.last: drop leaves no batch");
   expect_refused([](PlanSpec& s) { s.batch_rows = 2600, s.allow_repeats = true; },
                  "batch.last: drop leaves no batch of an epoch of 2500 rows");
+}
+
+TEST(Refusal, OfBucketsNamesWhatDoesNotGoWithThem) {
+  const auto with_buckets = [](PlanSpec& s) {
+    s.echo_point = EchoPoint::kNone;
+    s.factor = 1000;
+    s.buckets = std::make_shared<const Buckets>(std::vector<BucketShape>{{10, 8}, {20, 6}}, 1000,
+                                                [](std::uint64_t record) { return record % 20; });
+  };
+  expect_refused([&](PlanSpec& s) { with_buckets(s), s.shuffle_window = 20; },
+                 "shuffle.window: with batch.buckets only");
+  expect_refused([&](PlanSpec& s) { with_buckets(s), s.echo_point = EchoPoint::kSample; },
+                 "echo.window: with batch.buckets the uses of a record can't be spread");
+  expect_refused(
+      [&](PlanSpec& s) {
+        with_buckets(s);
+        s.echo_point = EchoPoint::kSample;
+        s.within_step = true;
+        s.factor = s.factor_max = 4000;
+      },
+      "divide the 6 rows of a batch of the bucket up to 20");
+  expect_refused(
+      [](PlanSpec& s) {
+        s.echo_point = EchoPoint::kNone;
+        s.factor = 1000;
+        s.shard_records = {7};
+        s.lanes = 1;
+        s.buckets = std::make_shared<const Buckets>(std::vector<BucketShape>{{10, 8}}, 7,
+                                                    [](std::uint64_t) { return 1; });
+      },
+      "batch.last: drop leaves no batch of an epoch of 7 records");
 }
 
 TEST(Refusal, OfUsesWithinAStepNamesTheFactorThatDoesNotFitTheBatch) {

@@ -251,7 +251,8 @@ typedef struct echoline_batch_info {
   uint32_t valid_rows; /* the rows from here on are repeats that fill up the batch */
   uint32_t fresh;      /* valid rows that are the first use of their record (use 0) */
   uint32_t flags;      /* ECHOLINE_BATCH_* */
-  uint32_t reserved;
+  /* The largest length of the records of its bucket, the same on all ranks; 0: no buckets. */
+  uint32_t bucket_length;
 } echoline_batch_info;
 
 ECHOLINE_API int echoline_batch_get_info(const echoline_batch* batch, echoline_batch_info* info);

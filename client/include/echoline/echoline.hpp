@@ -192,6 +192,8 @@ class Batch {
   // The rows from valid_rows() on are repeats that fill up the batch.
   std::size_t valid_rows() const { return info_.valid_rows; }
   std::size_t fresh() const { return info_.fresh; }
+  // The largest length of the records of its bucket; 0: the stream has no buckets.
+  std::size_t bucket_length() const { return info_.bucket_length; }
   std::uint32_t epoch() const { return info_.epoch; }
   std::uint64_t step() const { return info_.step; }
   bool last_of_epoch() const { return (info_.flags & ECHOLINE_BATCH_LAST) != 0; }

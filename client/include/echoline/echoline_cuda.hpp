@@ -55,6 +55,7 @@ class Batch {
   std::size_t rows() const { return info_.rows; }
   std::size_t valid_rows() const { return info_.valid_rows; }
   std::size_t fresh() const { return info_.fresh; }
+  std::size_t bucket_length() const { return info_.bucket_length; }
   std::uint32_t epoch() const { return info_.epoch; }
   std::uint64_t step() const { return info_.step; }
   bool last_of_epoch() const { return (info_.flags & ECHOLINE_BATCH_LAST) != 0; }

@@ -5,10 +5,11 @@ import functools
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ._errors import InvalidArgument
 from ._library import native
 
 ROW_PADDED = 1  # bit in the flags of a row
@@ -71,10 +72,14 @@ class Ragged(Sequence):
         """Elements of each row."""
         return np.diff(self.offsets)
 
-    def padded(self, fill: Any = 0) -> np.ndarray:
-        """A copy of shape [rows, longest row, ...]; `fill` fills up shorter rows."""
+    def padded(self, fill: Any = 0, length: Optional[int] = None) -> np.ndarray:
+        """A copy of shape [rows, length, ...]; `fill` fills up shorter rows. By default, `length` is the longest row's."""
         lengths = self.lengths
-        out = np.full((len(self), int(lengths.max(initial=0)), *self.values.shape[1:]), fill, self.values.dtype)
+        longest = int(lengths.max(initial=0))
+        length = longest if length is None else length
+        if longest > length:
+            raise InvalidArgument(f"a row has {longest} elements, more than the length to pad to, {length}")
+        out = np.full((len(self), length, *self.values.shape[1:]), fill, self.values.dtype)
         out[np.arange(out.shape[1]) < lengths[:, None]] = self.values
         return out
 
@@ -118,13 +123,14 @@ class AnyBatch(Mapping):
     __slots__ = ()
 
     #: epoch, step: position of the batch of all ranks; step counts within the epoch. rows: of this rank. valid_rows:
-    #: the rows from here on are repeats that fill up the batch. fresh: valid rows with use 0. is_last: the epoch ends
-    #: with this batch.
+    #: the rows from here on are repeats that fill up the batch. fresh: valid rows with use 0. bucket_length: the largest
+    #: length of the records of its bucket, 0 without buckets. is_last: the epoch ends with this batch.
     epoch: int
     step: int
     rows: int
     valid_rows: int
     fresh: int
+    bucket_length: int
     is_last: bool
     flags: Any
     _fields: Any
@@ -173,7 +179,8 @@ class Batch(native.Batch, AnyBatch):
         return self._per_row("__flags__", self._flags)
 
     def _properties(self) -> Tuple[Any, ...]:
-        return (self.epoch, self.step, self.rows, self.valid_rows, self.fresh, self.is_last, self._fields)
+        return (self.epoch, self.step, self.rows, self.valid_rows, self.fresh, self.bucket_length, self.is_last,
+                self._fields)
 
     def copy(self) -> "Batch":
         """The same batch in private, writable memory; it holds no slot."""

@@ -24,12 +24,13 @@ class Batch:
     rows: int
     valid_rows: int
     fresh: int
+    bucket_length: int
     is_last: bool
     _fields: Dict[str, Field]
     _arrays: Dict[str, Any]
     _has_lease: bool
 
-    def __new__(cls, epoch: int, step: int, rows: int, valid_rows: int, fresh: int, is_last: bool,
+    def __new__(cls, epoch: int, step: int, rows: int, valid_rows: int, fresh: int, bucket_length: int, is_last: bool,
                 fields: Dict[str, Field], arrays: Dict[str, Value]) -> "Batch": ...
     def __init__(self, *arguments: Any) -> None: ...
     def __getitem__(self, name: str) -> Value: ...

@@ -44,6 +44,7 @@ class ArrayBatch(Dict[str, Any]):
         super().__init__(values)
         self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
         self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
+        self.bucket_length = batch.bucket_length
         self.sample_ids, self.uses = np.array(batch.sample_ids), np.array(batch.uses)
         self.flags, self.valid = np.array(batch.flags), np.array(batch.valid)
 

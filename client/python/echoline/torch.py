@@ -120,6 +120,7 @@ class TensorBatch(Dict[str, torch.Tensor]):
         if batch is not None:
             self.epoch, self.step, self.rows = batch.epoch, batch.step, batch.rows
             self.valid_rows, self.fresh, self.is_last = batch.valid_rows, batch.fresh, batch.is_last
+            self.bucket_length = batch.bucket_length
             self._batch = batch
 
     @property

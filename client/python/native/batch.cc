@@ -10,7 +10,7 @@ namespace echoline::python {
 namespace {
 
 struct Batch {
-  unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
+  unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0, bucket_length = 0;
   char is_last = 0;
   PyObject* fields = nullptr;       // dict of the loader: name -> (number, FieldSpec, function that
                                     // makes the value from its memory)
@@ -34,7 +34,8 @@ void free_batch(PyObject* self) {
   destroy<Batch>(self);
 }
 
-// Batch(epoch, step, rows, valid_rows, fresh, is_last, fields, arrays): a batch without a lease.
+// Batch(epoch, step, rows, valid_rows, fresh, bucket_length, is_last, fields, arrays): a batch
+// without a lease.
 PyObject* new_copy(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   if (named != nullptr && PyDict_Size(named) != 0) {
     PyErr_SetString(PyExc_TypeError, "Batch takes no arguments by name");
@@ -45,9 +46,9 @@ PyObject* new_copy(PyTypeObject* type, PyObject* arguments, PyObject* named) {
   Batch& made = value_of<Batch>(self);
   int is_last = 0;
   PyObject *fields = nullptr, *arrays = nullptr;
-  if (PyArg_ParseTuple(arguments, "KKKKKpO!O!:Batch", &made.epoch, &made.step, &made.rows,
-                       &made.valid_rows, &made.fresh, &is_last, &PyDict_Type, &fields, &PyDict_Type,
-                       &arrays) == 0) {
+  if (PyArg_ParseTuple(arguments, "KKKKKKpO!O!:Batch", &made.epoch, &made.step, &made.rows,
+                       &made.valid_rows, &made.fresh, &made.bucket_length, &is_last, &PyDict_Type,
+                       &fields, &PyDict_Type, &arrays) == 0) {
     Py_DECREF(self);
     return nullptr;
   }
@@ -198,6 +199,7 @@ PyMemberDef members[] = {
     ECHOLINE_MEMBER(rows, T_ULONGLONG),
     ECHOLINE_MEMBER(valid_rows, T_ULONGLONG),
     ECHOLINE_MEMBER(fresh, T_ULONGLONG),
+    ECHOLINE_MEMBER(bucket_length, T_ULONGLONG),
     ECHOLINE_MEMBER(is_last, T_BOOL),
     {"_fields", T_OBJECT_EX, offsetof(Object<Batch>, value.fields), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Object<Batch>, value.weak), READONLY, nullptr},
@@ -246,6 +248,7 @@ PyObject* wrap_batch(PyTypeObject* type, PyObject* fields, echoline_batch* batch
   made.rows = info.rows;
   made.valid_rows = info.valid_rows;
   made.fresh = info.fresh;
+  made.bucket_length = info.bucket_length;
   made.is_last = (info.flags & ECHOLINE_BATCH_LAST) != 0 ? 1 : 0;
   return self;
 }

@@ -11,7 +11,7 @@ namespace echoline::python {
 namespace {
 
 struct DeviceBatch {
-  unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0;
+  unsigned long long epoch = 0, step = 0, rows = 0, valid_rows = 0, fresh = 0, bucket_length = 0;
   char is_last = 0;
   int device = 0;
   PyObject* fields = nullptr;  // dict of the loader: name -> number
@@ -113,6 +113,7 @@ PyMemberDef members[] = {
     ECHOLINE_MEMBER(rows, T_ULONGLONG),
     ECHOLINE_MEMBER(valid_rows, T_ULONGLONG),
     ECHOLINE_MEMBER(fresh, T_ULONGLONG),
+    ECHOLINE_MEMBER(bucket_length, T_ULONGLONG),
     ECHOLINE_MEMBER(is_last, T_BOOL),
     ECHOLINE_MEMBER(device, T_INT),
     {"_fields", T_OBJECT_EX, offsetof(Object<DeviceBatch>, value.fields), READONLY, nullptr},
@@ -165,6 +166,7 @@ PyObject* wrap_device_batch(PyTypeObject* type, PyObject* fields, echoline_cuda_
   made.rows = info.rows;
   made.valid_rows = info.valid_rows;
   made.fresh = info.fresh;
+  made.bucket_length = info.bucket_length;
   made.is_last = (info.flags & ECHOLINE_BATCH_LAST) != 0 ? 1 : 0;
   made.device = echoline_cuda_batch_device(batch);
   return self;

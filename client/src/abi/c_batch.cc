@@ -53,6 +53,7 @@ int echoline_batch_get_info(const echoline_batch* batch, echoline_batch_info* in
     made.rows = b.rows();
     made.valid_rows = b.valid_rows();
     made.fresh = b.fresh_rows();
+    made.bucket_length = b.info().bucket_length;
     if (b.info().last) made.flags |= ECHOLINE_BATCH_LAST;
     if (b.info().rank_rows.padded()) made.flags |= ECHOLINE_BATCH_PADDED;
     if (b.copied()) made.flags |= ECHOLINE_BATCH_COPIED;

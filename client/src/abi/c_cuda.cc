@@ -241,6 +241,7 @@ int echoline_cuda_batch_get_info(const echoline_cuda_batch* batch, echoline_batc
     made.epoch = facts.position.epoch;
     made.rows = b.slot->buffer->rows();
     made.valid_rows = static_cast<std::uint32_t>(facts.rank_rows.valid());
+    made.bucket_length = facts.bucket_length;
     const auto valid = b.uses.begin() + made.valid_rows;
     // Fresh rows have use 0; only valid rows count.
     made.fresh = static_cast<std::uint32_t>(std::count(b.uses.begin(), valid, 0U));

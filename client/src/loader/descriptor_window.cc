@@ -29,10 +29,10 @@ void DescriptorWindow::refresh() { published_ = shm::read_published(attachment_-
 
 void DescriptorWindow::note_end(StreamPosition& position, const shm::Descriptor& descriptor) const {
   if ((descriptor.flags & shm::kEndOfEpoch) == 0) return;
-  // Under batch echo a short last batch still takes a whole step of the row numbers.
-  const bool batch_echo = position.has(shm::kRingBatchEcho);
+  // A short last batch that is fixed still takes a whole step of the row numbers.
+  const bool fixed = position.has_fixed_batches();
   position.set_epoch_rows(
-      descriptor.row + (batch_echo ? header().batch_rows : std::uint64_t{descriptor.valid_rows}));
+      descriptor.row + (fixed ? header().batch_rows : std::uint64_t{descriptor.valid_rows}));
 }
 
 Error DescriptorWindow::skip_passed(StreamPosition& position) {
@@ -122,13 +122,17 @@ Error DescriptorWindow::locate(StreamPosition& position, RingLocation& location,
   const shm::Descriptor& front = ring.descriptor(front_);
   const std::uint64_t stride = header().batch_rows;
   const auto rows = position.epoch_rows();
+  // Of the present batch: in a bucket, batches can have fewer rows than the largest ones.
+  RankSlice present = slice;
   std::uint64_t valid = slice.batch_size;
-  if (position.has(shm::kRingBatchEcho)) {
+  if (position.has_fixed_batches()) {
     valid = front.valid_rows;
+    if (front.whole_rows > 0) present.batch_size = front.whole_rows;
   } else if (rows) {
     valid = std::min(valid, *rows - current.row);
   }
-  info.rank_rows = rank_rows(slice, valid);
+  info.rank_rows = rank_rows(present, valid);
+  info.bucket_length = front.bucket_length;
   if (info.rank_rows.rows == 0) return broken("a short batch under last: drop");
   const std::uint64_t first_row = current.row + info.rank_rows.first_row();
   const std::uint64_t last_row = current.row + info.rank_rows.last_row() - 1;

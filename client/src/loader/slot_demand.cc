@@ -81,9 +81,10 @@ Error check_fit(const RingView& ring, const StreamPosition& position, bool overl
                 " rows (of all ranks together) is not divisible by world_size " +
                 std::to_string(slice.world_size)};
   }
-  if (position.has(shm::kRingBatchEcho) && slice.batch_size != h.batch_rows) {
-    return {ECHOLINE_INVALID_ARGUMENT, "with batch echo jobs use the stream's own batch size, " +
-                                           std::to_string(h.batch_rows)};
+  if (position.has_fixed_batches() && slice.batch_size != h.batch_rows) {
+    return {ECHOLINE_INVALID_ARGUMENT,
+            "with batch echo or buckets jobs use the stream's own batch size, " +
+                std::to_string(h.batch_rows)};
   }
   const std::uint64_t rows = slice.batch_size / slice.world_size;
   const std::uint64_t needed = descriptors_needed(position, overlap);

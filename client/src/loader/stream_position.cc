@@ -42,7 +42,7 @@ bool StreamPosition::epoch_is_over() const {
 }
 
 std::uint64_t StreamPosition::first_row_needed() const {
-  if (has(shm::kRingBatchEcho)) return current_.row;
+  if (has_fixed_batches()) return current_.row;
   // The batch may be short, and its rows are then divided in another way.
   const auto rows = epoch_rows();
   if (rows && current_.row < *rows) {

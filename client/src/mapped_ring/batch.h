@@ -27,6 +27,7 @@ struct BatchInfo {
   std::uint64_t step = 0;
   RankRows rank_rows;
   bool last = false;  // known to be the last of its epoch
+  std::uint32_t bucket_length = 0;
 };
 
 // Any thread may read it; its contents never change. Views point into the ring without a copy. Only

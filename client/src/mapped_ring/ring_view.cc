@@ -125,7 +125,8 @@ Error RingView::take_per_row_fields() {
 bool RingView::is_valid(const shm::Descriptor& d, std::uint64_t sequence) const {
   // The sequence, too, because the place may have an older descriptor.
   return d.sequence == sequence && d.slot < header_.slot_count && d.valid_rows > 0 &&
-         d.valid_rows <= header_.batch_rows;
+         d.valid_rows <= (d.whole_rows == 0 ? header_.batch_rows : d.whole_rows) &&
+         d.whole_rows <= header_.batch_rows;
 }
 
 }  // namespace echoline::client

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "config/pipeline.h"
+#include "engine/open/open_buckets.h"
 #include "engine/open/order_file.h"
 #include "engine/open/order_files.h"
 
@@ -86,10 +87,13 @@ Result<OpenedOrder> read_order(const std::string& name, const std::string& order
 }  // namespace
 
 Result<OpenedOrder> open_order(const std::string& name, const v1::Stream& stream,
-                               std::uint64_t record_count, MemoryBudget& budget) {
+                               const record::DataSet& data_set, MemoryBudget& budget) {
+  const v1::Batch& batch = config::batch_step(stream);
+  if (batch.has_buckets()) return open_buckets(name, batch, data_set, budget);
   const v1::Shuffle* const shuffle = config::shuffle_step(stream);
   if (shuffle == nullptr || shuffle->order().empty()) return OpenedOrder{};
-  Result<OpenedOrder> opened = read_order(name, shuffle->order(), record_count, budget);
+  Result<OpenedOrder> opened =
+      read_order(name, shuffle->order(), data_set.index().record_count(), budget);
   if (opened.ok()) return opened;
   return std::move(opened).status().with_context("shuffle.order");
 }

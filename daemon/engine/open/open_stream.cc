@@ -70,6 +70,7 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index,
   for (const record::Shard& shard : index.shards())
     spec.shard_records.push_back(shard.record_count);
   spec.order = order.lists;
+  spec.buckets = order.buckets;
   return spec;
 }
 
@@ -89,6 +90,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
     spec.slot_count += static_cast<std::uint32_t>(plan.echo_window) + 1;
     spec.flags |= shm::kRingBatchEcho;
   }
+  if (plan.buckets != nullptr) spec.flags |= shm::kRingBuckets;
   // Set by default; the user gave it up.
   if (!config::publish_step(stream).sealed()) spec.flags &= ~std::uint32_t{shm::kRingSealed};
   switch (plan.last) {
@@ -114,13 +116,14 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
 }
 
 // The text of all users' functions, the hashes of their libraries, and the hash of the lists of an
-// order.
+// order, or of the buckets.
 std::string contents_of(const augment::Chain& chain, const OpenedOrder& order) {
   std::string contents;
   for (const user_code::Workers* workers : chain.user_code()) {
     contents += workers->function().source;
   }
-  return order.hash.empty() ? contents : fmt::format("{}\norder {}\n", contents, order.hash);
+  if (order.hash.empty()) return contents;
+  return fmt::format("{}\n{} {}\n", contents, order.buckets ? "buckets" : "order", order.hash);
 }
 
 SlowPolicy slow_policy(const v1::Stream& stream) {
@@ -141,7 +144,10 @@ Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
   // A compressed shard can only be read from its beginning.
   if (spec.scatters_records() && !data_set.random_access()) {
     return Status(Code::kInvalidArgument,
-                  spec.order
+                  spec.buckets
+                      ? "batch.buckets: batches have records of all shards, and the shards are "
+                        "compressed: unpack the shards"
+                  : spec.order
                       ? "shuffle.order: a list can have records in any order, and the shards are "
                         "compressed: unpack the shards, or shuffle by a window"
                       : "shuffle.window: all reads records in any order, and the shards are "
@@ -224,8 +230,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   ECHOLINE_TRY(check_fields(config::decode_step(stream), data_set));
   // A preparation server gets the numbers of records from hosts: it has no order.
   if (!serves) {
-    ECHOLINE_ASSIGN(opened.order,
-                    open_order(name, stream, data_set.index().record_count(), budget));
+    ECHOLINE_ASSIGN(opened.order, open_order(name, stream, data_set, budget));
   }
   // Checked before anything is decoded: a plan that cannot work fails quickly.
   ECHOLINE_ASSIGN(opened.plan,

@@ -74,6 +74,7 @@ struct StreamCore {
     return static_cast<std::uint64_t>(frame_growth * static_cast<double>(extent.bytes));
   }
   bool repeats_batches() const { return plan->spec().echo_point == plan::EchoPoint::kBatch; }
+  bool has_buckets() const { return plan->spec().buckets != nullptr; }
 
   std::string name;
   std::uint64_t seed = 0;
@@ -81,7 +82,7 @@ struct StreamCore {
   AccessList access;   // empty: every process that can open the socket
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
-  MemoryBudget::Reservation order_memory;  // of the plan's lists
+  MemoryBudget::Reservation order_memory;  // of the plan's lists or buckets
   std::unique_ptr<plan::Plan> plan;
   MemoryBudget::Reservation seek_memory;        // of the indexes; under the registry's lock
   std::unique_ptr<seek::Indexes> seek_indexes;  // null: none are kept; the preparer uses them

@@ -77,6 +77,8 @@ PlannedBatch ReadAheadPlanner::plan_step() {
   descriptor.step = step.start.row / core_.ring_spec.batch_rows;
   descriptor.valid_rows = step.rows;
   descriptor.flags = step.end_of_epoch ? static_cast<std::uint32_t>(shm::kEndOfEpoch) : 0;
+  descriptor.whole_rows = step.form.rows;
+  descriptor.bucket_length = static_cast<std::uint32_t>(step.form.length);
   descriptor.batch_use = core_.repeats_batches() ? step.batch.use : 0;
   // A repeated batch has its rows in its slot already, but its plan takes memory all the same.
   batch.ahead_bytes =

@@ -6,12 +6,38 @@
 #include <span>
 
 #include "engine/open/fingerprint.h"
+#include "plan/buckets.h"
 
 namespace echoline::engine {
 namespace {
 
-bool has_batch_echo(const StreamCore& core) {
-  return core.plan->spec().echo_point == plan::EchoPoint::kBatch;
+// The ring layout from which on client libraries know batches with fewer rows than the largest one.
+constexpr std::uint32_t kLayoutMinorWithBuckets = 3;
+
+const char* what_fixes_batches(const StreamCore& core) {
+  return core.has_buckets() ? "buckets" : "batch echo";
+}
+
+// All ranks get equally many rows of each batch.
+Status check_buckets(const shm::AttachRequest& request, const Job& job, const StreamCore& core) {
+  if (!core.has_buckets()) return {};
+  if (request.layout_minor < kLayoutMinorWithBuckets) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("stream '{}' has length buckets, which this client library of an older "
+                              "release (ring layout {}.{}) knows nothing of; install the one of the "
+                              "daemon's release",
+                              core.name, shm::kLayoutMajor, request.layout_minor));
+  }
+  const plan::Buckets& buckets = *core.plan->spec().buckets;
+  for (std::size_t bucket = 0; bucket < buckets.count(); ++bucket) {
+    const auto [up_to, rows] = buckets.shape(bucket);
+    if (rows % job.world_size == 0) continue;
+    return Status(Code::kInvalidArgument,
+                  fmt::format("batches of the bucket up to {} have {} rows, no multiple of world "
+                              "size {}; set batch.buckets.multiple to a multiple of it",
+                              up_to, rows, job.world_size));
+  }
+  return {};
 }
 
 // First the plan version: with another one, equal fingerprints would still mean another order.
@@ -51,12 +77,14 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
                     "a batch_size that is one",
                     job.batch_size, job.world_size));
   }
-  // A slot is repeated as a whole, so batches cannot be cut in another way.
-  if (has_batch_echo(core) && job.batch_size != core.ring_spec.batch_rows) {
+  // A slot is repeated as a whole, or has the records of one bucket: batches cannot be cut in
+  // another way.
+  if (core.plan->spec().fixed_batches() && job.batch_size != core.ring_spec.batch_rows) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("a stream with batch echo has batches of {} only, {} was asked for",
-                              core.ring_spec.batch_rows, job.batch_size));
+                  fmt::format("a stream with {} has batches of {} only, {} was asked for",
+                              what_fixes_batches(core), core.ring_spec.batch_rows, job.batch_size));
   }
+  ECHOLINE_TRY(check_buckets(request, job, core));
   return request.has_fingerprint == 0 ? Status() : check_state(request, core);
 }
 
@@ -72,10 +100,10 @@ Result<plan::Position> settle_position(plan::Position position, const FactorHist
   ECHOLINE_ASSIGN(const plan::Position settled,
                   plan::normalise(position, factors.rows(position.epoch)));
   const std::uint32_t batch_rows = core.ring_spec.batch_rows;
-  if (has_batch_echo(core) && settled.row % batch_rows != 0) {
+  if (core.plan->spec().fixed_batches() && settled.row % batch_rows != 0) {
     return Status(Code::kInvalidArgument,
-                  fmt::format("row {}: with batch echo every batch starts at a multiple of {}",
-                              settled.row, batch_rows));
+                  fmt::format("row {}: with {} every batch starts at a multiple of {}", settled.row,
+                              what_fixes_batches(core), batch_rows));
   }
   return settled;
 }

@@ -6,6 +6,7 @@
 #include "config/pipeline.h"
 #include "engine/open/fingerprint.h"
 #include "engine/open/open_cache.h"
+#include "plan/buckets.h"
 #include "plan/order_lists.h"
 #include "user_code/workers.h"
 
@@ -87,7 +88,11 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   // slightly different moments.
   stats.records_bad = core.bad_records->counts();
   stats.seconds_to_first_batch = static_cast<double>(counters.first_batch_ns.load()) * 1e-9;
-  if (const auto& order = core.plan->spec().order) stats.memory_bytes["order"] = order->bytes();
+  const plan::PlanSpec& spec = core.plan->spec();
+  if (spec.order != nullptr) stats.memory_bytes["order"] = spec.order->bytes();
+  if (spec.buckets != nullptr) {
+    stats.memory_bytes["order"] = plan::Buckets::bytes_for(spec.buckets->record_count());
+  }
   stats.memory_bytes["window"] = counters.window_bytes.load();
   stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
   stats.source = core.fetcher->source_counters();

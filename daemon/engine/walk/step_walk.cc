@@ -106,7 +106,8 @@ Step StepWalk::next() {
   Step step;
   step.start = position_;
   step.uses = read_rows(std::min<std::uint64_t>(batch_rows, rows_left()));
-  if (plan_.spec().echo_point == plan::EchoPoint::kBatch) read_batch(step);
+  step.form = epoch_->form(position_.row / batch_rows);
+  if (plan_.spec().fixed_batches()) read_batch(step);
   step.rows = static_cast<std::uint32_t>(step.uses.size());
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
   // Computed after the step: the mark belongs to the last step with rows of the epoch.
@@ -152,7 +153,7 @@ void StepWalk::read_batch(Step& step) {
   } else {
     open_batches_.insert(key);
   }
-  // Rows that a short batch lacks are the last ones.
+  // They are the last ones.
   const auto missing = std::find_if(step.uses.begin(), step.uses.end(),
                                     [](const plan::RowUse& use) { return !use.valid; });
   step.uses.erase(missing, step.uses.end());

@@ -20,6 +20,7 @@ struct Step {
   std::uint32_t rows = 0;  // valid ones
   bool end_of_epoch = false;
   std::vector<plan::RowUse> uses;  // of the valid rows
+  plan::BatchForm form;
   plan::RowUse batch;              // under batch echo: which fresh batch, which of its uses
   bool repeats_earlier = false;    // this walk has come by that batch before
 };
@@ -62,7 +63,8 @@ class StepWalk {
   // The change as it can begin in the epoch of `from`; nothing if it cannot.
   std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
                                                   std::uint64_t clear_rows) const;
-  // Fills in which batch and which use the step is, under batch echo.
+  // For plans with fixed batches: fills in which batch and which use the step is, and removes the
+  // rows that the batch does not have.
   void read_batch(Step& step);
   // The uses of the next rows, read from the plan many at a time.
   std::vector<plan::RowUse> read_rows(std::uint64_t count);

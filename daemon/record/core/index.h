@@ -94,6 +94,8 @@ class Index {
   // Where the record begins in its shard, for messages.
   virtual std::uint64_t begins_at(std::uint64_t record) const { return extent(record).offset; }
   virtual std::string key(std::uint64_t record) const = 0;
+  // Tokens of a document; 0: the index does not have their number.
+  virtual std::uint64_t tokens(std::uint64_t) const { return 0; }
   // Of all shards.
   virtual std::uint64_t meta_files() const { return 0; }
   // CRC-32C of the bytes of its extent when the index was built; 0: not known.

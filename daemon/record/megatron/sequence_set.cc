@@ -42,6 +42,11 @@ class SequenceIndex final : public Index {
     const std::size_t file = first_.file_of(record);
     return fmt::format("{}:{}", base_name(files_[file].object.url), record - first_.of(file));
   }
+  std::uint64_t tokens(std::uint64_t record) const override {
+    const std::size_t file = first_.file_of(record);
+    const std::uint64_t* begin = &files_[file].sequences.begin[record - first_.of(file)];
+    return begin[1] - begin[0];
+  }
   std::uint64_t record_bytes_max() const override { return bytes_max_; }
   std::uint64_t record_bytes_total() const override { return bytes_total_; }
   const std::vector<MegatronFile>& files() const { return files_; }

@@ -28,6 +28,9 @@ class SelectedIndex final : public Index {
     return whole_.begins_at(records_[record]);
   }
   std::string key(std::uint64_t record) const override { return whole_.key(records_[record]); }
+  std::uint64_t tokens(std::uint64_t record) const override {
+    return whole_.tokens(records_[record]);
+  }
   std::uint64_t meta_files() const override { return whole_.meta_files(); }
   std::uint32_t checksum(std::uint64_t record) const override {
     return whole_.checksum(records_[record]);

@@ -39,6 +39,7 @@ enum RingFlag : std::uint32_t {
   kRingSealed = 1,     // the memfd is sealed against writable mappings
   kRingBatchEcho = 2,  // several descriptors may use one slot; only the stream's batch size
   kRingVariable = 4,   // the factor can change: rows per epoch are not known in advance
+  kRingBuckets = 8,    // batches have different numbers of rows; only the stream's batch size
 };
 
 enum WriterState : std::uint32_t { kWriterRunning = 1, kWriterEnded = 2, kWriterFailed = 3 };
@@ -72,7 +73,7 @@ struct RingHeader {
   std::uint32_t last_batch;        // LastBatchPolicy
   std::uint32_t flags;             // RingFlag
   std::uint32_t plan_version;
-  std::uint64_t rows_per_epoch;     // under batch echo: descriptors per epoch times batch_rows
+  std::uint64_t rows_per_epoch;     // batch echo, buckets: descriptors per epoch times batch_rows
   std::uint64_t records_per_epoch;  // fresh records
   std::uint8_t fingerprint[kFingerprintBytes];
   std::uint32_t factor;      // initial echo factor, thousandths
@@ -114,13 +115,15 @@ struct Descriptor {
   std::uint32_t epoch;
   std::uint32_t flags;       // DescriptorFlag
   std::uint32_t slot;        // for ragged fields: which run of values and offsets
-  std::uint32_t valid_rows;  // rows that exist; fewer than batch_rows only at the end of an epoch
+  std::uint32_t valid_rows;  // rows that exist; fewer than whole_rows only at the end of an epoch
   std::uint32_t fresh_rows;  // rows with use 0
   std::uint32_t replaced_rows;
   std::uint32_t
       batch_use;  // batch echo: which use of the slot this is; add it to the rows' use words
+  std::uint32_t whole_rows;     // rows of a whole batch of this kind; 0: batch_rows (layout 1.3)
+  std::uint32_t bucket_length;  // largest length of its records; 0: no buckets (layout 1.3)
   std::uint32_t reserved0;
-  std::uint64_t reserved[7];
+  std::uint64_t reserved[6];
 };
 
 // Written only by the daemon. Each word that others poll has its own cache line.
