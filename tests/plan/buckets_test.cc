@@ -108,7 +108,9 @@ TEST(Buckets, ABatchHasTheRowsAndLengthsOfItsBucket) {
       const std::uint32_t valid = epoch.valid_rows(step);
       const bool batch_echo = made.spec.echo_point == EchoPoint::kBatch;
       const bool may_be_short = batch_echo || step + 1 == steps;
-      if (!may_be_short || made.spec.last == LastBatch::kDrop) ASSERT_EQ(valid, form.rows);
+      if (!may_be_short || made.spec.last == LastBatch::kDrop) {
+        ASSERT_EQ(valid, form.rows);
+      }
       for (std::uint32_t row = 0; row < made.spec.batch_rows; ++row) {
         const RowUse& use = rows[step * made.spec.batch_rows + row];
         ASSERT_EQ(use.valid, row < valid) << "step " << step << " row " << row;
