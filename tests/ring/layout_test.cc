@@ -45,7 +45,9 @@ TEST(Layout, SectionsAreAdjacentWholePagesForAnySpec) {
       end = section.offset + section.bytes;
     }
     ASSERT_EQ(layout.value().header.total_bytes, end);
-    if (page_bytes == system_page_bytes()) ASSERT_EQ(ring_bytes(spec), end);
+    if (page_bytes == system_page_bytes()) {
+      ASSERT_EQ(ring_bytes(spec), end);
+    }
   }
 }
 
