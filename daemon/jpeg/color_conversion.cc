@@ -48,9 +48,11 @@ HWY_INLINE hn::Vec<Sums> green_sums(VWide pairs) {
       static_cast<std::int32_t>((static_cast<std::uint32_t>(-F::kCbToGreen) & 0xFFFF) |
                                 static_cast<std::uint32_t>(0x10000 - F::kCrToGreen) << 16);
   hn::Vec<Sums> more = hn::Zero(kSums);
-  const auto sums = hn::ReorderWidenMulAccumulate(
-      kSums, pairs, hn::BitCast(kWide, hn::Set(kSums, kFactors)), hn::Set(kSums, F::kHalf), more);
-  return hn::ShiftRight<16>(hn::RearrangeToOddPlusEven(sums, more));
+  const auto products = hn::ReorderWidenMulAccumulate(
+      kSums, pairs, hn::BitCast(kWide, hn::Set(kSums, kFactors)), hn::Zero(kSums), more);
+  // Added only here: NEON's loop adds pairs of the first sums, each of which would have it.
+  const auto sums = hn::Add(hn::RearrangeToOddPlusEven(products, more), hn::Set(kSums, F::kHalf));
+  return hn::ShiftRight<16>(sums);
 }
 
 HWY_INLINE void convert(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,

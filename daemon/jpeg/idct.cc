@@ -49,6 +49,7 @@ HWY_INLINE hn::Vec<D> load_rows(D d, const BlockTask* tasks, std::size_t at) {
 
 // Eight rows, or eight columns.
 struct Eight {
+  HWY_INLINE Eight() {}  // The compiler's own would not have the instructions of this target.
   VWords v[8];
 };
 

@@ -1,6 +1,7 @@
 #include "ring/layout.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -18,10 +19,6 @@ constexpr std::uint32_t kCountMax = 1U << 20;
 
 Status invalid(std::string message) {
   return Status(Code::kInvalidArgument, "ring: " + std::move(message));
-}
-
-std::uint64_t round_to_page(std::uint64_t bytes) {
-  return (bytes + shm::kPageBytes - 1) / shm::kPageBytes * shm::kPageBytes;
 }
 
 // Compared by division, because the product itself could overflow.
@@ -100,17 +97,19 @@ shm::FieldEntry entry_of(std::string_view name, shm::DType dtype, const decode::
 // Allocates sections one after the other. Each begins on a page border.
 class Sections {
  public:
+  explicit Sections(std::uint64_t page_bytes) : page_bytes_(page_bytes) {}
   // False if the section, or the sum of all sections, is too large.
   bool append(std::optional<std::uint64_t> bytes, shm::Section& section) {
     if (!bytes || *bytes > kSectionBytesMax) return false;
     // Whole pages, so that each section can be mapped on its own.
-    section = {end_, round_to_page(*bytes)};
+    section = {end_, (*bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_};
     end_ += section.bytes;
     return end_ <= kSectionBytesMax;
   }
   std::uint64_t end() const { return end_; }
 
  private:
+  std::uint64_t page_bytes_;
   std::uint64_t end_ = 0;
 };
 
@@ -165,7 +164,12 @@ std::vector<shm::FieldEntry> entries_of(const RingSpec& spec) {
 
 }  // namespace
 
-Result<Layout> compute_layout(const RingSpec& spec) {
+std::uint64_t system_page_bytes() {
+  return std::max<std::uint64_t>(shm::kPageBytes,
+                                 static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+Result<Layout> compute_layout(const RingSpec& spec, std::uint64_t page_bytes) {
   ECHOLINE_TRY(check_counts(spec));
   for (std::size_t i = 0; i < spec.fields.size(); ++i) ECHOLINE_TRY(check_field(spec, i));
   Layout layout{header_of(spec), entries_of(spec)};
@@ -173,7 +177,7 @@ Result<Layout> compute_layout(const RingSpec& spec) {
   header.field_count = static_cast<std::uint32_t>(layout.fields.size());
 
   // The order of the sections is part of the layout version: docs/ring_format.md.
-  Sections sections;
+  Sections sections(page_bytes);
   shm::Section header_section{};
   bool placed =
       sections.append(sizeof(shm::RingHeader), header_section) &&

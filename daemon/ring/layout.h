@@ -23,8 +23,12 @@ struct Layout {
   std::size_t flags_field() const { return fields.size() - 1; }
 };
 
-// kInvalidArgument names the field or the number that is not allowed.
-Result<Layout> compute_layout(const RingSpec& spec);
+// What this system maps at once: 4096 bytes on x86-64, up to 65536 on aarch64.
+std::uint64_t system_page_bytes();
+
+// kInvalidArgument names the field or the number that is not allowed. `page_bytes` is a multiple of
+// shm::kPageBytes.
+Result<Layout> compute_layout(const RingSpec& spec, std::uint64_t page_bytes = system_page_bytes());
 
 // Bytes of shared memory that a ring of this spec takes; 2^64 - 1 for a spec that is not allowed.
 std::uint64_t ring_bytes(const RingSpec& spec);

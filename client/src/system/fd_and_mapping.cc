@@ -52,10 +52,10 @@ Error Mapping::map(std::size_t position, int fd, std::uint64_t offset, std::size
 }
 
 Error Mapping::freeze(const std::byte* begin, std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  const std::size_t first = static_cast<std::size_t>(begin - data_) / kPage * kPage;
-  const std::size_t last = (static_cast<std::size_t>(begin - data_) + bytes + kPage - 1) / kPage;
-  const std::size_t size = last * kPage - first;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // up to 65536 on aarch64
+  const std::size_t first = static_cast<std::size_t>(begin - data_) / page * page;
+  const std::size_t last = (static_cast<std::size_t>(begin - data_) + bytes + page - 1) / page;
+  const std::size_t size = last * page - first;
   if (bytes == 0) return {};
   // Copy first, then move the copy over the range with one mremap: another thread that reads the
   // range sees the same bytes before, during and after.
