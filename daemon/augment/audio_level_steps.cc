@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
+#include "audio/noise_files.h"
 #include "augment/audio_draws.h"
 #include "augment/float_step.h"
 #include "augment/parameters.h"
@@ -12,6 +14,8 @@
 
 namespace echoline::augment {
 namespace {
+
+constexpr std::uint64_t kNoiseBytesDefault = 256 << 20;
 
 // The ratio of two amplitudes.
 double amplitude_of(double decibels) { return std::pow(10.0, decibels / 20); }
@@ -65,27 +69,55 @@ class AudioGainStep final : public AudioLevelStep {
 
 class AudioNoiseStep final : public AudioLevelStep {
  public:
-  using AudioLevelStep::AudioLevelStep;
+  // `files`: the noise; nothing: white noise.
+  AudioNoiseStep(std::vector<decode::FieldType> outputs, std::size_t field, Range decibels,
+                 double probability, std::uint8_t number, std::optional<audio::NoiseFiles> files)
+      : AudioLevelStep(std::move(outputs), field, decibels, probability, number),
+        files_(std::move(files)) {}
+
+  std::string contents() const override {
+    return files_ ? fmt::format("\nnoise {}\n", files_->hash()) : std::string();
+  }
+  std::uint64_t kept_bytes() const override { return files_ ? files_->bytes() : 0; }
 
  private:
   void apply(std::span<const float> values, double decibels, SampleRandom& random,
              std::span<float> to) const override {
-    normal_draws(random, to);
+    if (files_) {
+      noise_draw(random, *files_, to);
+    } else {
+      normal_draws(random, to);
+    }
     // By the energy that the noise has, not the expected one, as torchaudio's add_noise.
     const double noise = energy_of(to);
     const double ratio = noise > 0 ? std::sqrt(energy_of(values) / noise) : 0;
     const auto scale = static_cast<float>(ratio / amplitude_of(decibels));
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = values[i] + scale * to[i];
   }
+
+  // Draws the file, then the place of its first sample.
+  static void noise_draw(SampleRandom& random, const audio::NoiseFiles& files,
+                         std::span<float> to) {
+    const auto file = random.below(static_cast<std::uint32_t>(files.count()));
+    const std::span<const float> noise = files.samples(file);
+    // Within a longer file; anywhere in one that is repeated.
+    const std::size_t places =
+        noise.size() > to.size() ? noise.size() - to.size() + 1 : noise.size();
+    std::size_t from = random.below(static_cast<std::uint32_t>(places));
+    for (std::size_t at = 0; at < to.size(); from = 0) {
+      const std::span<const float> part =
+          noise.subspan(from, std::min(noise.size() - from, to.size() - at));
+      std::ranges::copy(part, to.begin() + static_cast<std::ptrdiff_t>(at));
+      at += part.size();
+    }
+  }
+
+  const std::optional<audio::NoiseFiles> files_;
 };
 
-template <typename Made>
-Result<std::unique_ptr<SampleStep>> make_level(
-    const std::string& name, const char* key,
-    const google::protobuf::RepeatedField<double>& decibels, double probability,
-    std::uint8_t number, const std::vector<decode::FieldType>& inputs) {
+Result<Range> decibels_of(const google::protobuf::RepeatedField<double>& decibels,
+                          const char* key) {
   constexpr double kDecibelMax = 200;
-  ECHOLINE_ASSIGN(const std::size_t field, find_audio(inputs, name));
   // Written as !(a && b), so that NaN is refused, too.
   if (decibels.size() != 2 ||
       !(decibels[0] >= -kDecibelMax && decibels[0] <= decibels[1] && decibels[1] <= kDecibelMax)) {
@@ -93,24 +125,34 @@ Result<std::unique_ptr<SampleStep>> make_level(
                   fmt::format("{} needs two numbers, the smaller one first, from -{} to {}", key,
                               kDecibelMax, kDecibelMax));
   }
-  return std::unique_ptr<SampleStep>(
-      new Made(inputs, field, {decibels[0], decibels[1]}, probability, number));
+  return Range{decibels[0], decibels[1]};
 }
 
 Result<std::unique_ptr<SampleStep>> make_audio_gain(const v1::Step& step, std::uint8_t number,
                                                     const std::vector<decode::FieldType>& inputs) {
   const v1::AudioGain& settings = step.audio_gain();
   ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
-  return make_level<AudioGainStep>(settings.field(), "db", settings.db(), probability, number,
-                                   inputs);
+  ECHOLINE_ASSIGN(const std::size_t field, find_audio(inputs, settings.field()));
+  ECHOLINE_ASSIGN(const Range decibels, decibels_of(settings.db(), "db"));
+  return std::unique_ptr<SampleStep>(
+      new AudioGainStep(inputs, field, decibels, probability, number));
 }
 
 Result<std::unique_ptr<SampleStep>> make_audio_noise(const v1::Step& step, std::uint8_t number,
                                                      const std::vector<decode::FieldType>& inputs) {
   const v1::AudioNoise& settings = step.audio_noise();
   ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
-  return make_level<AudioNoiseStep>(settings.field(), "snr", settings.snr(), probability, number,
-                                    inputs);
+  ECHOLINE_ASSIGN(const std::size_t field, find_audio(inputs, settings.field()));
+  ECHOLINE_ASSIGN(const Range decibels, decibels_of(settings.snr(), "snr"));
+  std::optional<audio::NoiseFiles> files;
+  if (!settings.files().empty()) {
+    const std::uint64_t most = settings.has_max_bytes() ? settings.max_bytes() : kNoiseBytesDefault;
+    auto read = audio::NoiseFiles::read(settings.files(), inputs[field].rate, most);
+    if (!read.ok()) return std::move(read).status().with_context("files");
+    files = std::move(read).value();
+  }
+  return std::unique_ptr<SampleStep>(
+      new AudioNoiseStep(inputs, field, decibels, probability, number, std::move(files)));
 }
 
 }  // namespace

@@ -81,6 +81,22 @@ std::vector<const user_code::Workers*> Chain::user_code() const {
   return all;
 }
 
+std::string Chain::contents() const {
+  std::string contents;
+  for (const Stage& stage : parts_.stages) {
+    if (stage.step != nullptr) contents += stage.step->contents();
+  }
+  return contents;
+}
+
+std::uint64_t Chain::kept_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Stage& stage : parts_.stages) {
+    if (stage.step != nullptr) bytes += stage.step->kept_bytes();
+  }
+  return bytes;
+}
+
 Result<std::vector<decode::FieldType>> Chain::outputs_for(const decode::Sample& sample) const {
   if (parts_.stages.size() == parts_.prepared_stages) return parts_.last.outputs_for(sample);
   const std::unique_ptr<Scratch> scratch = make_scratch();

@@ -135,6 +135,9 @@ class Chain {
   void run_together(std::span<RowTogether> rows, bool begins_shared) const;
   // The processes of all steps that run users' code.
   std::vector<const user_code::Workers*> user_code() const;
+  // Of files that steps have read and keep (SampleStep::contents): the hashes, and the memory.
+  std::string contents() const;
+  std::uint64_t kept_bytes() const;
   // False: all fields are copied unchanged.
   bool changes_values() const { return !parts_.stages.empty() || parts_.last.changes_pixels(); }
 

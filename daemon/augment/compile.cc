@@ -21,10 +21,22 @@ std::vector<decode::FieldType> inputs_of(const std::vector<FieldProgram>& progra
   return inputs;
 }
 
-// The program of the image field `name`, which must still be an image.
-Result<FieldProgram*> image_field(std::vector<FieldProgram>& programs, const std::string& name) {
+// The fields that a step on `name` changes: this one, or the crops of multi_crop with this name.
+Result<std::vector<std::size_t>> fields_of(const std::vector<FieldProgram>& programs,
+                                           const std::string& name) {
+  std::vector<std::size_t> fields;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (!name.empty() && programs[i].input.crops == name) fields.push_back(i);
+  }
+  if (!fields.empty()) return fields;
   ECHOLINE_ASSIGN(const std::size_t field, find_field(inputs_of(programs), name));
+  return std::vector{field};
+}
+
+// The program of an image field, which must still be an image.
+Result<FieldProgram*> image_field(std::vector<FieldProgram>& programs, std::size_t field) {
   FieldProgram* const found = &programs[field];
+  const std::string& name = found->input.name;
   if (!found->input.image) {
     return Status(
         Code::kInvalidArgument,
@@ -77,9 +89,10 @@ std::string field_name_of(const v1::Step& step) {
 }
 
 Status add_to_program(const Transform& transform, const v1::Step& step, std::uint8_t number,
-                      const std::string& context, std::vector<FieldProgram>& programs) {
-  const std::string name = field_name_of(step);
-  ECHOLINE_ASSIGN(FieldProgram * program, image_field(programs, name));
+                      const std::string& context, std::size_t field,
+                      std::vector<FieldProgram>& programs) {
+  ECHOLINE_ASSIGN(FieldProgram * program, image_field(programs, field));
+  const std::string& name = program->input.name;
   const std::size_t before = program->instructions.size();
   ECHOLINE_TRY(transform.compile(step, number, *program));
   for (std::size_t i = before; i < program->instructions.size(); ++i) {
@@ -118,7 +131,12 @@ class ChainBuilder {
     has_steps_ = true;
     if (transform.compile != nullptr) {
       programs_changed_ = true;
-      return add_to_program(transform, step, number, context, programs_);
+      ECHOLINE_ASSIGN(const std::vector<std::size_t> fields,
+                      fields_of(programs_, field_name_of(step)));
+      for (const std::size_t field : fields) {
+        ECHOLINE_TRY(add_to_program(transform, step, number, context, field, programs_));
+      }
+      return {};
     }
     std::vector<decode::FieldType> inputs;
     for (const FieldProgram& program : programs_) inputs.push_back(program.output());

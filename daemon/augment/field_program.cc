@@ -31,7 +31,8 @@ bool FieldProgram::fuse_flip(std::uint8_t number, double probability) {
 // Only the first operation is asked: later ones have a picture that was already cut or changed.
 // Op::part may only be asked for a size that the steps accept. For another one the whole picture is
 // decoded, and run() reports the step's error.
-decode::Part FieldProgram::part(const UseKey& key, const ImageSize& size) const {
+decode::Part FieldProgram::part(const UseKey& use, const ImageSize& size) const {
+  const UseKey key = key_of(use);
   const Box whole = decode::whole_picture(size);
   if (instructions.empty() || !size_after(size).ok()) return {whole};
   const Op& first = *instructions.front().op;
@@ -43,7 +44,8 @@ bool FieldProgram::moves_points() const {
                      [](const Instruction& instruction) { return instruction.op->moves_points(); });
 }
 
-void FieldProgram::move(const UseKey& key, ImageSize size, Mover& mover) const {
+void FieldProgram::move(const UseKey& use, ImageSize size, Mover& mover) const {
+  const UseKey key = key_of(use);
   for (const Instruction& instruction : instructions) {
     instruction.op->move(key, size, mover);
     size = instruction.op->size_after(size).value();

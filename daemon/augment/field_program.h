@@ -37,6 +37,11 @@ struct FieldProgram {
   // Lets the previous operation do this flip too, if it can: a resize flips at no extra cost.
   // Returns false if it can't.
   bool fuse_flip(std::uint8_t number, double probability);
+  // The key of the draws for this field.
+  UseKey key_of(UseKey key) const {
+    key.crop = input.crop;
+    return key;
+  }
   // The pixels of a picture of this size that the operations read for this use.
   decode::Part part(const UseKey& key, const ImageSize& size) const;
   // Whether an operation moves pixels, so that what belongs to the picture must follow.

@@ -124,9 +124,10 @@ bool FieldPrograms::changes_pixels() const {
                      [](const FieldProgram& program) { return program.changes_pixels(); });
 }
 
-void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor, const UseKey& key,
+void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor, const UseKey& use,
                                 Scratch& scratch, std::span<std::byte> row) const {
   const FieldProgram& program = programs_[field];
+  const UseKey key = program.key_of(use);
   // One Picture per field, so that its buffers keep the size that the field needs.
   Picture& picture = scratch.pictures[field];
   picture.start(view_of(tensor), present_part(tensor), image_size(tensor), row, tensor.reduction);

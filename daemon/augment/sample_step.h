@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -42,6 +43,10 @@ class SampleStep {
   virtual const std::vector<decode::FieldType>& outputs() const = 0;
   // The processes that run the user's code; null for all other steps.
   virtual const user_code::Workers* workers() const { return nullptr; }
+  // Of files that the step has read and keeps: a hash of what they contain, which is part of the
+  // fingerprint, and the memory that they take.
+  virtual std::string contents() const { return {}; }
+  virtual std::uint64_t kept_bytes() const { return 0; }
   // Null if the step needs none.
   virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
   // Fills `out`, one tensor for each output, from `in`. A tensor of `out` may borrow from `in`,

@@ -8,6 +8,7 @@ constexpr const Transform* kTransforms[] = {
     &kRandomCrop,
     &kResize,
     &kRandomResizedCrop,
+    &kMultiCrop,
     &kHorizontalFlip,
     &kCutout,
     &kColorJitter,

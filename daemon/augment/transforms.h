@@ -37,6 +37,7 @@ extern const Transform kCenterCrop;
 extern const Transform kRandomCrop;
 extern const Transform kResize;
 extern const Transform kRandomResizedCrop;
+extern const Transform kMultiCrop;
 extern const Transform kHorizontalFlip;
 extern const Transform kCutout;
 extern const Transform kColorJitter;

@@ -389,6 +389,7 @@ Status check_augmentations(const v1::Stream& stream, const SourceLocations& loca
     if (key == nullptr) return Status();
     ECHOLINE_TRY(check_image_field(decode, settings_of(step), *key, locations));
     if (step.has_normalize()) ECHOLINE_TRY(check_normalize(decode, step.normalize(), locations));
+    if (step.has_multi_crop()) return Status();  // it makes other fields
   }
   return Status();
 }

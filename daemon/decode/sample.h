@@ -48,6 +48,10 @@ struct FieldType {
   bool points = false;         // key points, ragged float32 [n, points, 3]
   // Of key points: those that exchange places in a mirrored picture, two by two.
   std::vector<std::uint32_t> pairs{};
+  // Of one of several crops of a picture: the name of those that a step can change together, and
+  // its number, by which its draws differ from theirs.
+  std::string crops{};
+  std::uint8_t crop = 0;
 
   // Bytes of one element of the first dimension, which is what a ragged field has any number of.
   std::uint64_t inner_bytes() const {

@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <set>
 
+#include "audio/made_audio.h"
 #include "augment/audio_draws.h"
 #include "augment/chain.h"
 #include "augment/steps.h"
@@ -185,6 +188,43 @@ TEST(AudioNoise, HasTheDrawnRatioToTheSignalAndIsDifferentForEachUse) {
   EXPECT_EQ(runner.made(sample, key_of(1)), runner.made(sample, key_of(1)));
 }
 
+// The formula of torchaudio.functional.add_noise, in double, for the part of a file that fits.
+TEST(AudioNoise, FromFilesIsAPartOfOneOfThemAtTheDrawnRatio) {
+  const std::string path = testing::TempDir() + "/audio_noise.wav";
+  const std::vector<float> file = audio::made_samples(300);
+  std::ofstream(path, std::ios::binary)
+      << audio::made_file(SF_FORMAT_WAV | SF_FORMAT_FLOAT, kRate, 1, file);
+  Runner runner({"audio_noise { field: 'audio' snr: [7, 7] files: '" + path + "' }"});
+  // Shorter than the file, as long, and longer: the file is repeated.
+  for (const std::uint32_t length : {100U, 300U, 700U}) {
+    std::set<std::size_t> places;
+    for (std::uint64_t sample = 0; sample < 10; ++sample) {
+      const std::vector<float> made = runner.made(sample_of(length), key_of(sample));
+      double best = 1e9;
+      std::size_t best_place = 0;
+      for (std::size_t place = 0; place < file.size(); ++place) {
+        if (length < 300 && place + length > 300) break;
+        double signal = 0, noise = 0, worst = 0;
+        for (std::uint32_t i = 0; i < length; ++i) {
+          signal += std::pow(i + 1.0, 2);
+          noise += std::pow(double{file[(place + i) % file.size()]}, 2);
+        }
+        const double scale = std::pow(10, (10 * std::log10(signal / noise) - 7) / 20);
+        for (std::uint32_t i = 0; i < length; ++i) {
+          const double wanted = (i + 1.0) + scale * double{file[(place + i) % file.size()]};
+          worst = std::max(worst, std::abs(double{made[i]} - wanted) / length);
+        }
+        if (worst < best) best_place = place;
+        best = std::min(best, worst);
+      }
+      EXPECT_LT(best, 1e-5) << length;
+      places.insert(best_place);
+    }
+    EXPECT_GT(places.size(), 5U) << length;
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(AudioNoise, OfSilenceIsSilence) {
   Runner runner({"audio_noise { field: 'audio' snr: [0, 20] }"});
   Sample silence = sample_of(10);
@@ -290,6 +330,7 @@ TEST(AudioSteps, WrongSettingsAreRefusedWithKeyAndAllowedValues) {
       {{"audio_gain { field: 'audio' db: [3, -3] }"}, "db needs two numbers"},
       {{"audio_noise { field: 'audio' snr: [1] }"}, "snr needs two numbers"},
       {{"audio_noise { field: 'audio' snr: [0, 9] probability: 2 }"}, "probability is 2"},
+      {{"audio_noise { field: 'audio' snr: [0, 9] files: '/none' }"}, "files: "},
       {{mel("n_fft: 401 n_mels: 8")}, "n_fft is 401; allowed are even numbers"},
       {{mel("n_fft: 64 n_mels: 8 win_length: 65")}, "win_length is 65; 1 to 64 is allowed"},
       {{mel("n_fft: 64")}, "n_mels is 0; 1 to 1024"},

@@ -79,8 +79,12 @@ v1::Stream essence(const v1::Stream& stream) {
     copy = step;
     if (copy.has_python()) leave_essence(*copy.mutable_python());
     if (copy.has_plugin()) leave_essence(*copy.mutable_plugin());
-    // The lists are hashed by themselves.
+    // The lists and the noise are hashed by themselves.
     if (copy.has_shuffle()) copy.mutable_shuffle()->clear_order();
+    if (copy.has_audio_noise()) {
+      copy.mutable_audio_noise()->clear_files();
+      copy.mutable_audio_noise()->clear_max_bytes();
+    }
   }
   return kept;
 }

@@ -115,13 +115,14 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   return spec;
 }
 
-// The text of all users' functions, the hashes of their libraries, and the hash of the lists of an
-// order, or of the buckets.
+// The text of all users' functions, the hashes of their libraries and of files that steps read, and
+// the hash of the lists of an order, or of the buckets.
 std::string contents_of(const augment::Chain& chain, const OpenedOrder& order) {
   std::string contents;
   for (const user_code::Workers* workers : chain.user_code()) {
     contents += workers->function().source;
   }
+  contents += chain.contents();
   if (order.hash.empty()) return contents;
   return fmt::format("{}\n{} {}\n", contents, order.buckets ? "buckets" : "order", order.hash);
 }
@@ -211,6 +212,7 @@ struct Opened {
   OpenedOrder order;
   std::unique_ptr<plan::Plan> plan;
   std::unique_ptr<batch::Preparer> preparer;
+  MemoryBudget::Reservation step_memory;  // of files that steps keep
 };
 
 Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
@@ -239,6 +241,8 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   if (!python) {
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
   }
+  ECHOLINE_ASSIGN(opened.step_memory, budget.reserve(steps.chain->kept_bytes(),
+                                                     "the noise of stream " + name));
   // The preparer refers to the data set, which the core owns together with it.
   opened.preparer = std::make_unique<batch::Preparer>(data_set, std::move(steps.decoder),
                                                       std::move(steps.chain), echo_point(stream));
@@ -322,7 +326,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                                                           publish.access().end()}));
   ECHOLINE_ASSIGN(Opened opened,
                   open_parts(name, stream, options.state_dir, serves, progress, budget));
-  auto& [data, order, plan, preparer] = opened;
+  auto& [data, order, plan, preparer, step_memory] = opened;
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
   // Uses the source here, because the fetcher owns it from its construction on.
@@ -383,6 +387,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .created_ns = created_ns,
                                               .data_set = std::move(data.data_set),
                                               .order_memory = std::move(order.memory),
+                                              .step_memory = std::move(step_memory),
                                               .plan = std::move(plan),
                                               .seek_memory = std::move(seek.memory),
                                               .seek_indexes = std::move(seek.indexes),

@@ -83,6 +83,7 @@ struct StreamCore {
   std::uint64_t created_ns = 0;
   std::unique_ptr<record::DataSet> data_set;
   MemoryBudget::Reservation order_memory;  // of the plan's lists or buckets
+  MemoryBudget::Reservation step_memory;   // of files that steps keep
   std::unique_ptr<plan::Plan> plan;
   MemoryBudget::Reservation seek_memory;        // of the indexes; under the registry's lock
   std::unique_ptr<seek::Indexes> seek_indexes;  // null: none are kept; the preparer uses them

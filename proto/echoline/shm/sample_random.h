@@ -1,5 +1,5 @@
 // The random draws of one use of one sample in one step of the pipeline. The key is the seed; the
-// counter consists of sample, use, epoch, step and draw. Thread, worker, rank and host have no
+// counter consists of sample, use, epoch, step, crop and draw. Thread, worker, rank and host have no
 // influence, so a use has the same draws wherever and whenever it is prepared.
 #pragma once
 
@@ -16,6 +16,7 @@ struct UseKey {
   std::uint32_t epoch = 0;
   std::uint16_t use = 0;
   std::uint16_t first_use = 0;  // of its item; draws that all uses share are those of this one
+  std::uint8_t crop = 0;        // number among several crops of one picture; each has its own draws
 };
 
 class SampleRandom {
@@ -26,7 +27,7 @@ class SampleRandom {
       : key_(philox_key(key.seed)),
         counter_{static_cast<std::uint32_t>(key.sample),
                  static_cast<std::uint32_t>(key.sample >> 32) << 16 | key.use, key.epoch,
-                 static_cast<std::uint32_t>(step) << 24} {}
+                 static_cast<std::uint32_t>(step) << 24 | std::uint32_t{key.crop} << 16} {}
 
   std::uint32_t next_u32() {
     if (left_ == 0) {
