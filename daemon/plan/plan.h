@@ -23,11 +23,14 @@ class Plan {
   static Result<std::unique_ptr<Plan>> create(PlanSpec spec);
 
   const PlanSpec& spec() const;
-  // Records of an epoch, N: those of the data set, or the entries of a list.
+  // Records of an epoch, N: those of the data set, the entries of a list, or the rows of a mixture.
   std::uint64_t record_count() const;
   // A record of an epoch, `place` being below record_count(): of the data set in its own order, or
-  // of the epoch's list. A bad record is replaced by one of these.
+  // of the epoch's list. Of a mixture, a record of the source that has this row.
   std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
+  // What replaces a bad record, by a random number: one of the records that record_at gives; in a
+  // mixture, a record of the same source.
+  std::uint64_t substitute(std::uint32_t epoch, std::uint64_t record, std::uint64_t draw) const;
   // Rows of an epoch without factor changes: floor(N * factor); under batch echo
   // floor(batches * factor) * batch_rows.
   std::uint64_t rows_per_epoch() const;

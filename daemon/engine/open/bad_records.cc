@@ -40,7 +40,7 @@ std::uint64_t substitute_for(const plan::Plan& plan, std::uint32_t epoch, std::u
                                         {static_cast<std::uint32_t>(record),
                                          static_cast<std::uint32_t>(record >> 32), epoch, attempt});
   const std::uint64_t draw = static_cast<std::uint64_t>(hash[1]) << 32 | hash[0];
-  return plan.record_at(epoch, draw % plan.record_count());
+  return plan.substitute(epoch, record, draw);
 }
 
 BadRecords::BadRecords(const record::Index& index, const plan::Plan& plan, Policy policy)
