@@ -49,6 +49,8 @@ struct FieldType {
   // Of key points: those that exchange places in a mirrored picture, two by two.
   std::vector<std::uint32_t> pairs{};
 
+  bool operator==(const FieldType&) const = default;
+
   // Bytes of one element of the first dimension, which is what a ragged field has any number of.
   std::uint64_t inner_bytes() const {
     std::uint64_t product = shm::dtype_bytes(dtype);
