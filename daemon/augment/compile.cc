@@ -58,6 +58,7 @@ bool is_numbered(const v1::Step& step) {
   switch (step.step_case()) {
     case v1::Step::kRead:
       return step.read().has_python();  // makes the samples
+    case v1::Step::kMix:
     case v1::Step::kCache:
     case v1::Step::kEcho:
     case v1::Step::kBatch:

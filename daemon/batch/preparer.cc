@@ -1,6 +1,5 @@
 #include "batch/preparer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -17,10 +16,11 @@ const std::string kReuseStep = "reuse";  // of a finished row
 
 }  // namespace
 
-Preparer::Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
+Preparer::Preparer(const record::DataSet& data_set,
+                   std::vector<std::unique_ptr<decode::Decoder>> decoders,
                    std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point)
     : data_set_(data_set),
-      decoder_(std::move(decoder)),
+      decoders_(std::move(decoders)),
       chain_(std::move(chain)),
       echo_point_(echo_point) {}
 
@@ -32,20 +32,15 @@ void Preparer::set_row_types(const std::vector<decode::FieldType>& types) {
 
 WorkerScratch Preparer::make_scratch() const {
   WorkerScratch scratch;
-  scratch.decode_scratch = decoder_->make_scratch();
+  scratch.decode_scratch = decoders_.front()->make_scratch();
   scratch.augment_scratch = chain_->make_scratch();
   return scratch;
-}
-
-std::uint64_t Preparer::image_fields() const {
-  return static_cast<std::uint64_t>(
-      std::ranges::count(decoder_->fields(), true, &decode::FieldType::image));
 }
 
 Status Preparer::cut(std::uint64_t record, std::span<const std::byte> bytes,
                      WorkerScratch& scratch) const {
   ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
-  if (decoder_->reads_origin()) {
+  if (decoder_of(record).reads_origin()) {
     const record::Index& index = data_set_.index();
     record::add_origin(index.key(record), index.shard(index.extent(record).shard).object.url,
                        scratch.fields);
@@ -58,7 +53,7 @@ Status Preparer::decode(std::uint64_t record, std::span<const std::byte> bytes,
                         WorkerScratch& scratch) const {
   // The fields refer to `bytes`, which the caller keeps until the sample is decoded.
   ECHOLINE_TRY(cut(record, bytes, scratch));
-  return decoder_->decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
+  return decoder_of(record).decode(scratch.fields, *scratch.decode_scratch, scratch.sample);
 }
 
 Status Preparer::try_record(std::uint64_t record, std::span<const std::byte> bytes,
@@ -157,7 +152,8 @@ Status Preparer::find_or_make(const echo::Item& item, const UseKey& drawn, bool 
     };
     ECHOLINE_TRY(cut(item.record, item.encoded(), scratch));
     ECHOLINE_TRY(
-        decoder_->decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample));
+        decoder_of(item.record)
+            .decode_parts(scratch.fields, part_of, *scratch.decode_scratch, scratch.sample));
   }
   ECHOLINE_TRY(chain_->run_prepared(scratch.sample, *scratch.augment_scratch));
   if (whole && samples_ != nullptr) {

@@ -49,18 +49,18 @@ enum class Blame : std::uint8_t { kRecord, kUse };
 // Compiled once per stream; any thread may prepare with its own WorkerScratch.
 class Preparer {
  public:
-  Preparer(const record::DataSet& data_set, std::unique_ptr<decode::Decoder> decoder,
+  // A decoder for each part of the data set, with the same fields.
+  Preparer(const record::DataSet& data_set, std::vector<std::unique_ptr<decode::Decoder>> decoders,
            std::unique_ptr<augment::Chain> chain, plan::EchoPoint echo_point);
 
   WorkerScratch make_scratch() const;
   const augment::Chain& chain() const { return *chain_; }
   // What `decode` and the steps before `prepare` make, in the order of the tensors.
   const std::vector<decode::FieldType>& prepared_types() const { return chain_->prepared_types(); }
-  const decode::ImageCounts& image_counts() const { return decoder_->image_counts(); }
+  const decode::ImageCounts& image_counts() const { return decoders_.front()->image_counts(); }
   // Rows are copied from records without decoding: this takes hardly longer than a copy.
-  bool copies_only() const { return !decoder_->has_media() && !chain_->changes_values(); }
-  // Fields of the decode step that are pictures.
-  std::uint64_t image_fields() const;
+  bool copies_only() const { return !decoders_.front()->has_media() && !chain_->changes_values(); }
+  const auto& decoded_types() const { return decoders_.front()->fields(); }
   // Sets the types of the rows. Once, before the first prepare.
   void set_row_types(const std::vector<decode::FieldType>& types);
   const std::vector<decode::FieldType>& row_types() const { return row_types_; }
@@ -71,7 +71,7 @@ class Preparer {
 
   // Sets what keeps the seek indexes of JPEG files; it must outlive this. Once, before the
   // workers' scratches are made.
-  void set_seek_indexes(seek::Indexes* indexes) { decoder_->set_seek_indexes(indexes); }
+  void set_seek_indexes(seek::Indexes* indexes) { decoders_.front()->set_seek_indexes(indexes); }
 
   // Makes the prepared sample of a record, `scratch.sample`: used to look at the first records.
   Status try_record(std::uint64_t record, std::span<const std::byte> bytes,
@@ -105,6 +105,9 @@ class Preparer {
                       const RowTarget& target) const ECHOLINE_EXCLUDES(item.mutex);
 
  private:
+  const decode::Decoder& decoder_of(std::uint64_t record) const {
+    return *decoders_[data_set_.part_of(record)];
+  }
   // Cuts and decodes a record into `scratch.sample`.
   Status decode(std::uint64_t record, std::span<const std::byte> bytes,
                 WorkerScratch& scratch) const;
@@ -126,7 +129,8 @@ class Preparer {
       ECHOLINE_REQUIRES(item.mutex);
 
   const record::DataSet& data_set_;
-  const std::unique_ptr<decode::Decoder> decoder_;
+  // The first one makes the scratches for all, and counts.
+  const std::vector<std::unique_ptr<decode::Decoder>> decoders_;
   const std::unique_ptr<augment::Chain> chain_;
   const plan::EchoPoint echo_point_;
   SampleCache* samples_ = nullptr;

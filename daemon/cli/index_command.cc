@@ -36,12 +36,23 @@ bool is_config(const std::string& target) {
   return path.extension() == ".yaml" || path.extension() == ".yml";
 }
 
+void add_reads(const std::string& name, const v1::Stream& stream, IndexJob& job) {
+  const v1::Mix* const mix = config::mix_step(stream);
+  if (mix == nullptr) {
+    job.reads[name] = config::read_step(stream);
+    return;
+  }
+  for (const v1::MixSource& source : mix->sources()) {
+    job.reads[name + "/" + source.name()] = source.read();
+  }
+}
+
 Result<IndexJob> job_of_config(const IndexOptions& options) {
   ECHOLINE_ASSIGN(const v1::Config config,
                   config::load_config_file(options.target, options.overrides));
   IndexJob job;
   job.state_dir = config.daemon().state_dir();
-  for (const auto& [name, stream] : config.streams()) job.reads[name] = config::read_step(stream);
+  for (const auto& [name, stream] : config.streams()) add_reads(name, stream, job);
   if (job.reads.empty()) return Status(Code::kNotFound, options.target + ": no streams in it");
   return job;
 }

@@ -20,21 +20,26 @@ void note(MadeRow& row, const Status& status) { row.error = status.message(); }
 }  // namespace
 
 Result<RowAttempts> RowAttempts::open(const v1::Stream& stream, const engine::StreamCore& core) {
-  ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source,
-                  source::open_source(config::read_step(stream)));
-  return RowAttempts(core, core.data_set->reading(std::move(source)));
+  std::vector<std::unique_ptr<source::Source>> sources;
+  for (const v1::Read* read : config::reads_of(stream)) {
+    ECHOLINE_ASSIGN(std::unique_ptr<source::Source> source, source::open_source(*read));
+    sources.push_back(core.data_set->reading_part(std::move(source), sources.size()));
+  }
+  return RowAttempts(core, std::move(sources));
 }
 
-RowAttempts::RowAttempts(const engine::StreamCore& core, std::unique_ptr<source::Source> source)
-    : core_(&core), source_(std::move(source)) {}
+RowAttempts::RowAttempts(const engine::StreamCore& core,
+                         std::vector<std::unique_ptr<source::Source>> sources)
+    : core_(&core), sources_(std::move(sources)) {}
 
 Result<std::vector<MadeRow>> RowAttempts::make(std::uint64_t begin, std::size_t count) {
   while (scratches_.size() < count) scratches_.push_back(core_->preparer->make_scratch());
   std::vector<MadeRow> rows(count);
   std::vector<std::vector<std::byte>> bytes;  // samples may refer to them
   for (std::size_t i = 0; i < count; ++i) {
+    source::Source& source = *sources_[core_->data_set->part_of(begin + i)];
     ECHOLINE_ASSIGN(std::vector<std::byte> record,
-                    record::read_record(core_->data_set->index(), begin + i, *source_));
+                    record::read_record(core_->data_set->index(), begin + i, source));
     bytes.push_back(std::move(record));
     scratches_[i].augment_scratch->stages_done = 0;
     note(rows[i], core_->preparer->try_record(begin + i, bytes[i], scratches_[i]));

@@ -31,7 +31,7 @@ class RowAttempts {
   Result<std::vector<MadeRow>> make(std::uint64_t begin, std::size_t count = 1);
 
  private:
-  RowAttempts(const engine::StreamCore& core, std::unique_ptr<source::Source> source);
+  RowAttempts(const engine::StreamCore& core, std::vector<std::unique_ptr<source::Source>> sources);
 
   void run_together(std::uint64_t begin, std::vector<MadeRow>& rows);
   // Runs what is left of the steps.
@@ -39,7 +39,7 @@ class RowAttempts {
                 std::vector<std::string>& fields);
 
   const engine::StreamCore* core_;
-  std::unique_ptr<source::Source> source_;
+  std::vector<std::unique_ptr<source::Source>> sources_;  // by part of the data set
   std::vector<batch::WorkerScratch> scratches_;
 };
 

@@ -117,20 +117,12 @@ Result<v1::Read> first_addresses(const v1::Read& read) {
   return first;
 }
 
-}  // namespace
-
-Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
-                             const v1::Daemon& daemon) {
-  Checked checked;
-  checked.stream = &stream;
-  checked.looked = true;
-  const v1::Read& read = config::read_step(stream);
+// Lists the data of a source. Whether they are indexed already; of those that are not, the first
+// record is tried if that is cheap.
+Result<bool> look_at(const v1::Stream& stream, const v1::Read& read, const std::string& state_dir) {
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
   // Nothing to list or to index.
-  if (read.has_python() || record::FolderListing(read, *source, daemon.state_dir()).is_known()) {
-    ECHOLINE_TRY(measure(name, daemon, checked));
-    return checked;
-  }
+  if (read.has_python() || record::FolderListing(read, *source, state_dir).is_known()) return true;
   ECHOLINE_ASSIGN(const v1::Read first, first_addresses(read));
   ECHOLINE_ASSIGN(std::vector<record::Listed> listed, record::list_all(first, *source));
   v1::Read known = read;
@@ -139,12 +131,29 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
     known.set_format(std::string(format->name));
   }
   const std::vector<source::ObjectInfo> objects = record::flatten(std::move(listed));
-  if (record::index_is_known(known, daemon.state_dir()) ||
-      record::have_sidecars(objects, *source)) {
-    ECHOLINE_TRY(measure(name, daemon, checked));
-  } else if (known.format() == "webdataset") {
+  if (record::index_is_known(known, state_dir) || record::have_sidecars(objects, *source)) {
+    return true;
+  }
+  // Sources of a mixture can have steps of their own.
+  if (known.format() == "webdataset" && config::mix_step(stream) == nullptr) {
     ECHOLINE_TRY(try_first_record(stream, objects.front(), *source));
   }
+  return false;
+}
+
+}  // namespace
+
+Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
+                             const v1::Daemon& daemon) {
+  Checked checked;
+  checked.stream = &stream;
+  checked.looked = true;
+  bool all_known = true;
+  for (const v1::Read* read : config::reads_of(stream)) {
+    ECHOLINE_ASSIGN(const bool known, look_at(stream, *read, daemon.state_dir()));
+    all_known = all_known && known;
+  }
+  if (all_known) ECHOLINE_TRY(measure(name, daemon, checked));
   return checked;
 }
 

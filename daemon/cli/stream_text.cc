@@ -57,6 +57,18 @@ Json stage_json(const v1::Stage& stage) {
           {"blocked_seconds", stage.blocked_seconds()}};
 }
 
+Json sources_json(const v1::StreamStatus& stream) {
+  Json sources = Json::array();
+  for (const v1::MixedSource& source : stream.mixed()) {
+    sources.push_back({{"name", source.name()},
+                       {"weight", source.weight_thousandths() / 1000.0},
+                       {"records", source.records()},
+                       {"records_per_epoch", source.records_per_epoch()},
+                       {"samples", source.rows()}});
+  }
+  return sources;
+}
+
 Json counts_json(const v1::StreamStatus& stream) {
   const std::map<std::string, std::uint64_t> bad(stream.records_bad().begin(),
                                                  stream.records_bad().end());
@@ -101,6 +113,7 @@ Json to_json(const v1::StreamStatus& stream) {
   for (const v1::Consumer& one : stream.consumers())
     json["consumers"].push_back(consumer_json(one));
   for (const v1::Stage& stage : stream.stages()) json["stages"].push_back(stage_json(stage));
+  if (stream.mixed_size() > 0) json["sources"] = sources_json(stream);
   return json;
 }
 
@@ -136,6 +149,12 @@ std::string counts_text(const v1::StreamStatus& stream) {
   }
   if (stream.seconds_to_first_batch() > 0) {
     text += fmt::format("first batch  after {:.2f} s\n", stream.seconds_to_first_batch());
+  }
+  for (const v1::MixedSource& source : stream.mixed()) {
+    text +=
+        fmt::format("source       {}: weight {}, {} of {} in an epoch, {} published\n",
+                    source.name(), source.weight_thousandths() / 1000.0, source.records_per_epoch(),
+                    pluralize(source.records(), "record"), pluralize(source.rows(), "sample"));
   }
   for (const auto& [reason, count] : stream.records_bad()) {
     text += fmt::format("bad records  {}: {}\n", reason, count);

@@ -84,7 +84,7 @@ std::string error_location(const v1::Stream& stream, const SourceLocations& loca
   }
   if (!named.where().empty()) return named.where();
   // Most errors without a key are about the data.
-  return locations.where(read_step(stream), v1::Read::kUrlFieldNumber);
+  return locations.where(*reads_of(stream).front(), v1::Read::kUrlFieldNumber);
 }
 
 std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,

@@ -52,11 +52,33 @@ const v1::Read& read_step(const v1::Stream& stream) {
   return required_step(stream, v1::Step::kRead).read();
 }
 
-bool reads_python(const v1::Stream& stream) { return read_step(stream).has_python(); }
+std::vector<const v1::Read*> reads_of(const v1::Stream& stream) {
+  const v1::Mix* const mix = mix_step(stream);
+  if (mix == nullptr) return {&read_step(stream)};
+  std::vector<const v1::Read*> reads;
+  for (const v1::MixSource& source : mix->sources()) reads.push_back(&source.read());
+  return reads;
+}
+
+const v1::Mix* mix_step(const v1::Stream& stream) {
+  const v1::Step* step = find_step(stream, v1::Step::kMix);
+  return step == nullptr ? nullptr : &step->mix();
+}
+
+// No source of a mixture is a data set in Python.
+bool reads_python(const v1::Stream& stream) { return reads_of(stream).front()->has_python(); }
 
 const v1::Decode& decode_step(const v1::Stream& stream) {
   if (reads_python(stream)) return number_decode();
   return required_step(stream, v1::Step::kDecode).decode();
+}
+
+const v1::Decode& decode_of(const v1::Stream& stream, std::size_t source) {
+  const v1::Mix* const mix = mix_step(stream);
+  if (mix == nullptr || !mix->sources(static_cast<int>(source)).has_decode()) {
+    return decode_step(stream);
+  }
+  return mix->sources(static_cast<int>(source)).decode();
 }
 
 const v1::Batch& batch_step(const v1::Stream& stream) {
@@ -183,6 +205,7 @@ bool is_augmentation(v1::Step::StepCase step) {
   switch (step) {
     // All kinds that are no augmentations; a new augmentation needs no line here.
     case v1::Step::kRead:
+    case v1::Step::kMix:
     case v1::Step::kCache:
     case v1::Step::kShuffle:
     case v1::Step::kDecode:

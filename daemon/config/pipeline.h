@@ -2,18 +2,30 @@
 // has accepted. Pure functions; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "echoline/v1/config.pb.h"
 
 namespace echoline::config {
 
-// Steps that every accepted stream has. The references are valid as long as the stream.
+// Where the records come from: one step `read`, or those of the sources of the step `mix`, in their
+// order. The pointers are valid as long as the stream.
+std::vector<const v1::Read*> reads_of(const v1::Stream& stream);
+// Null if the stream has one source.
+const v1::Mix* mix_step(const v1::Stream& stream);
+
+// The step of a stream without `mix`.
 const v1::Read& read_step(const v1::Stream& stream);
+
+// Steps that every accepted stream has. The references are valid as long as the stream.
 // Of a stream that reads a data set in Python, which has no such step: a step that decodes the
 // sample's number to the field `index`.
 const v1::Decode& decode_step(const v1::Stream& stream);
+// That of the records of source `source`, counted from 0.
+const v1::Decode& decode_of(const v1::Stream& stream, std::size_t source);
 const v1::Batch& batch_step(const v1::Stream& stream);
 // The defaults if the stream has no such step.
 const v1::Publish& publish_step(const v1::Stream& stream);

@@ -331,8 +331,7 @@ Status check_shuffle(const v1::Stream& stream, const SourceLocations& locations)
                                      order));
 }
 
-Status check_decode(const v1::Stream& stream, const SourceLocations& locations) {
-  const v1::Decode& decode = decode_step(stream);
+Status check_fields(const v1::Decode& decode, const SourceLocations& locations) {
   if (decode.fields().empty()) {
     return key_error(locations.where(decode, 0), "decode",
                      "no fields; write at least one, as 'image: {key: jpg, as: rgb}'");
@@ -341,6 +340,11 @@ Status check_decode(const v1::Stream& stream, const SourceLocations& locations) 
   for (const std::string& name : field_names(decode)) {
     ECHOLINE_TRY(check_field(name, decode.fields().at(name), locations));
   }
+  return Status();
+}
+
+Status check_decode(const v1::Stream& stream, const SourceLocations& locations) {
+  ECHOLINE_TRY(check_fields(decode_step(stream), locations));
   return check_fast(stream, locations);
 }
 

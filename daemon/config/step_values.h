@@ -14,6 +14,8 @@ Status check_read(const v1::Read& read, const SourceLocations& locations);
 Status check_shuffle(const v1::Stream& stream, const SourceLocations& locations);
 // There is a field, its name can be an attribute in Python, and its shape fits its type.
 Status check_decode(const v1::Stream& stream, const SourceLocations& locations);
+// The same for the step of one source.
+Status check_fields(const v1::Decode& decode, const SourceLocations& locations);
 // There is a level, after decode only memory; addresses of servers are well-formed.
 Status check_cache(const v1::Stream& stream, const SourceLocations& locations);
 // The fields that augmentations name exist in `decode`; their lists have equal lengths.

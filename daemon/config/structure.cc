@@ -9,6 +9,7 @@
 
 #include "config/buckets.h"
 #include "config/complete.h"
+#include "config/mix_values.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
 #include "config/step_values.h"
@@ -36,6 +37,7 @@ constexpr int kDecodeRank = 3;
 StepOrder order_of(StepCase step) {
   switch (step) {
     case v1::Step::kRead:
+    case v1::Step::kMix:
       return {0, true, "first"};
     case v1::Step::kCache:
       return {kCacheRank, true, "directly after 'read', 'decode' or 'prepare'"};
@@ -66,8 +68,9 @@ class OrderCheck {
     for (const v1::Step& step : stream_.pipeline()) ECHOLINE_TRY(pass(step));
     // Without these a stream has no data, no fields or no batches.
     for (const StepCase needed : {v1::Step::kRead, v1::Step::kDecode, v1::Step::kBatch}) {
-      const bool made_by_read = needed == v1::Step::kDecode && python_;
-      if (seen(needed) == 0 && !made_by_read) {
+      const bool instead = (needed == v1::Step::kDecode && python_) ||
+                           (needed == v1::Step::kRead && seen(v1::Step::kMix) > 0);
+      if (seen(needed) == 0 && !instead) {
         return locations_.error(stream_, "pipeline",
                                 fmt::format("no '{}' step; it belongs {}", step_name(needed),
                                             order_of(needed).belongs));
@@ -96,8 +99,13 @@ class OrderCheck {
     if (order.once && seen(kind) > 0) return error(step, "is given twice; one is allowed");
     // Counted before it is checked, so that a second one is found in any place.
     ++seen_[kind];
-    if (before_ == nullptr && kind != v1::Step::kRead) {
-      return error(step, "is the first step; a pipeline begins with 'read'");
+    const bool reads = kind == v1::Step::kRead || kind == v1::Step::kMix;
+    if (before_ == nullptr && !reads) {
+      return error(step, "is the first step; a pipeline begins with 'read' or 'mix'");
+    }
+    if (before_ != nullptr && reads) return misplaced(step);
+    if (kind == v1::Step::kPrepare && seen(v1::Step::kMix) > 0) {
+      return error(step, "is for one source; a stream with 'mix' is prepared on its hosts");
     }
     if (step.read().has_python()) python_ = true;
     if (python_ && kind == v1::Step::kPrepare) {
@@ -130,8 +138,8 @@ class OrderCheck {
   Status pass_cache(const v1::Step& step) {
     // Its place depends on the step before, not on a rank.
     const StepCase before = before_->step_case();
-    const bool fits =
-        before == v1::Step::kRead || before == v1::Step::kDecode || before == v1::Step::kPrepare;
+    const bool fits = before == v1::Step::kRead || before == v1::Step::kMix ||
+                      before == v1::Step::kDecode || before == v1::Step::kPrepare;
     return fits ? Status() : misplaced(step);
   }
 
@@ -241,7 +249,8 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
     ECHOLINE_TRY(complete(*stream.add_pipeline()->mutable_publish(), locations));
   }
   // From here on every step that is needed exists.
-  ECHOLINE_TRY(check_read(read_step(stream), locations));
+  ECHOLINE_TRY(mix_step(stream) == nullptr ? check_read(*reads_of(stream).front(), locations)
+                                           : check_mix(stream, locations));
   ECHOLINE_TRY(check_shuffle(stream, locations));
   ECHOLINE_TRY(check_buckets(stream, locations));
   ECHOLINE_TRY(check_decode(stream, locations));

@@ -53,6 +53,8 @@ struct FieldType {
   std::string crops{};
   std::uint8_t crop = 0;
 
+  bool operator==(const FieldType&) const = default;
+
   // Bytes of one element of the first dimension, which is what a ragged field has any number of.
   std::uint64_t inner_bytes() const {
     std::uint64_t product = shm::dtype_bytes(dtype);

@@ -8,6 +8,7 @@
 #include "plan/batch_epoch.h"
 #include "plan/bucket_epoch.h"
 #include "plan/factor_list.h"
+#include "plan/mix_order.h"
 #include "plan/row_epoch.h"
 #include "plan/spec_check.h"
 #include "plan/stream_order.h"
@@ -31,13 +32,21 @@ bool Plan::repeats_batches() const { return spec().echo_point == EchoPoint::kBat
 std::uint64_t Plan::record_count() const { return stream_->items; }
 
 std::uint64_t Plan::record_at(std::uint32_t epoch, std::uint64_t place) const {
+  if (const Mixture* const mixture = stream_->mixture.get()) {
+    const auto [source, index] = mixture->rows().at(place);
+    return mixture->first_record(source) + index % mixture->records(source);
+  }
   return spec().order == nullptr ? place : spec().order->at(epoch, place).record;
 }
 
 std::uint64_t Plan::substitute(std::uint32_t epoch, std::uint64_t record,
                                std::uint64_t draw) const {
-  if (spec().buckets == nullptr) return record_at(epoch, draw % record_count());
-  return spec().buckets->no_longer_record(record, draw);
+  if (spec().buckets != nullptr) return spec().buckets->no_longer_record(record, draw);
+  if (const Mixture* const mixture = stream_->mixture.get()) {
+    const std::size_t source = mixture->source_of(record);
+    return mixture->first_record(source) + draw % mixture->records(source);
+  }
+  return record_at(epoch, draw % record_count());
 }
 
 std::uint64_t Plan::block_count() const {

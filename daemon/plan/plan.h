@@ -23,13 +23,13 @@ class Plan {
   static Result<std::unique_ptr<Plan>> create(PlanSpec spec);
 
   const PlanSpec& spec() const;
-  // Records of an epoch, N: those of the data set, or the entries of a list.
+  // Records of an epoch, N: those of the data set, the entries of a list, or the rows of a mixture.
   std::uint64_t record_count() const;
   // A record of an epoch, `place` being below record_count(): of the data set in its own order, or
-  // of the epoch's list.
+  // of the epoch's list. Of a mixture, a record of the source that has this row.
   std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
   // The record that a draw of any size chooses instead of a bad one: any record_at() of the epoch,
-  // but of no later bucket.
+  // but of no later bucket, and in a mixture of the same source.
   std::uint64_t substitute(std::uint32_t epoch, std::uint64_t record, std::uint64_t draw) const;
   // Rows of an epoch without factor changes: floor(N * factor). Under batch echo
   // floor(batches * factor) * batch_rows; with buckets and without batch echo batches * batch_rows.

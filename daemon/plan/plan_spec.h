@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace echoline::plan {
@@ -12,12 +13,23 @@ class Buckets;
 class OrderLists;
 
 enum class EchoPoint : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
+// What an epoch does when a source of a mixture has no record left: ends, goes on with the other
+// sources, or takes its records again.
+enum class MixEnd : std::uint8_t { kStop, kDrop, kRepeat };
 enum class LastBatch : std::uint8_t { kDrop, kPartial, kPad };
 
 // Changes whenever any order changes; part of the fingerprint and of every state.
 inline constexpr std::uint32_t kPlanVersion = 1;
 
 inline constexpr std::uint64_t kWindowAll = ~std::uint64_t{0};
+
+// Several sources in one stream: the shards of the stream are those of all sources, in their order.
+struct MixSpec {
+  std::vector<std::uint64_t> shards;   // of each source
+  std::vector<std::uint32_t> weights;  // of each source; only their ratios count
+  MixEnd at_end = MixEnd::kStop;
+  std::uint64_t rows = 0;  // of an epoch without echo; only with kRepeat
+};
 
 // Everything that the order depends on. Factors are in thousandths.
 struct PlanSpec {
@@ -35,6 +47,7 @@ struct PlanSpec {
   std::vector<std::uint64_t> shard_records;  // records of each shard, in index order
   // Instead of a shuffle_window: the records of each epoch, in their order.
   std::shared_ptr<const OrderLists> order;
+  std::optional<MixSpec> mix;  // not together with `order` or `buckets`
   // With them, shuffle_window is 0 or kWindowAll, and batch_rows is that of the largest batches.
   std::shared_ptr<const Buckets> buckets;
 

@@ -1,5 +1,5 @@
 // How a row becomes a record: the grid gives lane and lane row, the echo order gives the item, the
-// shuffle order gives the record.
+// order of the items gives the record.
 #include "plan/row_epoch.h"
 
 #include <algorithm>
@@ -64,20 +64,20 @@ class RowEpoch::LaneWalk {
   RowUse next() {
     const ItemUse use = echo_ ? echo_->next() : epoch_.item_at(where_);
     ++where_.row;
-    return epoch_.row_use(epoch_.shuffle_.entry(where_.lane, use.item, memory_), use);
+    return epoch_.row_use(epoch_.order_.entry(where_.lane, use.item, memory_), use);
   }
 
  private:
   const RowEpoch& epoch_;
   LaneRow where_;
   std::optional<EchoWalk> echo_;
-  ShuffleOrder::Memory memory_;
+  ItemOrder::Memory memory_;
 };
 
 RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
                    std::span<const FactorChange> factors)
     : stream_(std::move(stream)),
-      shuffle_(*stream_, epoch),
+      order_(*stream_, epoch),
       echo_(echo_orders(*stream_, epoch, factors)),
       within_step_(step_echoes(*stream_)),
       grid_(lane_grid(*stream_, echo_, within_step_)) {}
@@ -90,8 +90,8 @@ ItemUse RowEpoch::item_at(const LaneRow& where) const {
 RowUse RowEpoch::at(std::uint64_t row) const {
   const LaneRow where = grid_.locate(row);
   const ItemUse use = item_at(where);
-  ShuffleOrder::Memory memory;
-  return row_use(shuffle_.entry(where.lane, use.item, memory), use);
+  ItemOrder::Memory memory;
+  return row_use(order_.entry(where.lane, use.item, memory), use);
 }
 
 void RowEpoch::read(std::uint64_t row, std::span<RowUse> out) const {

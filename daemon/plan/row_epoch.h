@@ -6,8 +6,8 @@
 
 #include "plan/echo_order.h"
 #include "plan/epoch_plan.h"
+#include "plan/item_order.h"
 #include "plan/lanes.h"
-#include "plan/shuffle_order.h"
 #include "plan/step_echo.h"
 #include "plan/stream_order.h"
 
@@ -45,7 +45,7 @@ class RowEpoch : public EpochPlan {
   void read_uneven(std::uint64_t row, std::span<RowUse> out) const;
 
   std::shared_ptr<const StreamOrder> stream_;
-  ShuffleOrder shuffle_;
+  ItemOrder order_;
   std::vector<EchoOrder> echo_;        // by lane; empty without echo
   std::vector<StepEcho> within_step_;  // by lane, instead of these; else empty
   LaneGrid grid_;

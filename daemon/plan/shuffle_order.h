@@ -1,5 +1,4 @@
-// The shuffle step of one epoch: maps (lane, index in the lane) to a record of the index, or to an
-// entry of the epoch's list.
+// The shuffle step of one epoch: maps (lane, index in the lane) to a record of the index.
 #pragma once
 
 #include <array>
@@ -7,17 +6,24 @@
 #include <vector>
 
 #include "plan/lanes.h"
-#include "plan/order_lists.h"
 #include "plan/permutation.h"
-#include "plan/plan_spec.h"
 #include "plan/shard_order.h"
-#include "plan/stream_order.h"
 
 namespace echoline::plan {
 
+// What is shuffled: the shards of a stream or of one source of a mixture, and by which window.
+struct Shuffled {
+  ShardTable shards;
+  EvenCut lanes;  // of all records
+  std::uint64_t window;
+};
+
+Shuffled shuffled_of(const std::vector<std::uint64_t>& shard_records, std::uint32_t lanes,
+                     std::uint64_t window);
+
 // The shards are permuted, their records divided into lanes, and each lane shuffled window by
-// window, each window with its own key. With lists, no part of this happens. Immutable; any thread
-// may call it. The stream's order must outlive it.
+// window, each window with its own key. Immutable; any thread may call it. What is shuffled
+// must outlive it.
 class ShuffleOrder {
  public:
   // A cache for one walk through a lane: the permutations of the windows that it used last. Walks
@@ -30,12 +36,9 @@ class ShuffleOrder {
     std::uint32_t lane = ~std::uint32_t{0};
   };
 
-  ShuffleOrder(const StreamOrder& stream, std::uint32_t epoch);
+  ShuffleOrder(const Shuffled& shuffled, std::uint64_t seed, std::uint32_t epoch);
 
-  ListEntry entry(std::uint32_t lane, std::uint64_t index, Memory& memory) const {
-    return spec_.order == nullptr ? ListEntry{.record = record(lane, index, memory)}
-                                  : spec_.order->at(epoch_, list_rows_->row_of({lane, index}));
-  }
+  std::uint64_t record(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
 
  private:
   struct Window {
@@ -43,13 +46,12 @@ class ShuffleOrder {
     std::uint64_t begin;
     std::uint64_t size;
   };
-  std::uint64_t record(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
   Window window_of(std::uint32_t lane, std::uint64_t index) const;
   std::uint64_t shuffled(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
 
-  const PlanSpec& spec_;
-  const std::optional<LaneGrid>& list_rows_;
   EvenCut lanes_;
+  std::uint64_t window_;
+  std::uint64_t seed_;
   std::uint32_t epoch_;
   ShardOrder shards_;
   Permutation all_;                        // only with window: all

@@ -1,10 +1,13 @@
 // One function per subject, in the order of the configuration.
 #include "plan/spec_check.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "plan/bucket_batches.h"
+#include "plan/mix_rows.h"
 #include "plan/order_lists.h"
 
 namespace echoline::plan {
@@ -59,6 +62,9 @@ std::string where(const Buckets& buckets, std::size_t bucket) {
 
 Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
   if (spec.buckets == nullptr) return {};
+  if (spec.mix) {
+    return refusal("batch.buckets: the batches of a mixture can't be cut by length; use one source");
+  }
   const Buckets& buckets = *spec.buckets;
   ECHOLINE_CHECK(buckets.record_count() == records);
   if (spec.order != nullptr || (spec.shuffle_window != 0 && spec.shuffle_window != kWindowAll)) {
@@ -83,6 +89,47 @@ Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
     }
   }
   return {};
+}
+
+// The table of a repetition's shards has an entry for each of them.
+constexpr std::uint64_t kMixShardsMax = 1 << 22;
+
+// The most repetitions of a source in an epoch, and the shards of all repetitions.
+struct Repetitions {
+  std::uint64_t most = 0;
+  std::uint64_t shards = 0;
+};
+
+Repetitions count_repetitions(const PlanSpec& spec) {
+  const std::vector<std::uint64_t> sizes = source_sizes(spec);
+  const MixRows rows(*spec.mix, sizes);
+  Repetitions repetitions;
+  for (std::size_t source = 0; source < sizes.size(); ++source) {
+    const std::uint64_t times = (rows.taken()[source] + sizes[source] - 1) / sizes[source];
+    repetitions.most = std::max(repetitions.most, times);
+    // The limit of `most` keeps the sum of more than it small enough.
+    repetitions.shards += std::min(times, kDrawsMax) * spec.mix->shards[source];
+  }
+  return repetitions;
+}
+
+Status check_mix(const PlanSpec& spec) {
+  if (!spec.mix) return {};
+  ECHOLINE_CHECK(spec.order == nullptr && spec.mix->weights.size() == spec.mix->shards.size());
+  const Repetitions repetitions = count_repetitions(spec);
+  const std::uint64_t most = kDrawsMax / draws_per_item(spec);
+  if (repetitions.most > most) {
+    return refusal("mix.records: a source comes " + std::to_string(repetitions.most) +
+                   " times in one epoch; with echo.max " + thousandths(spec.factor_max) +
+                   " at most " + std::to_string(most) + " times are possible; take fewer records");
+  }
+  if (spec.shuffle_window == 0 || spec.scatters_records()) return {};
+  if (repetitions.shards <= kMixShardsMax) return {};
+  return refusal("mix.records: all repetitions of the sources have " +
+                 std::to_string(repetitions.shards) +
+                 " shards in one epoch; with a shuffle.window "
+                 "at most " +
+                 std::to_string(kMixShardsMax) + " are possible; take fewer records");
 }
 
 Status check_lanes(const PlanSpec& spec, std::uint64_t items) {
@@ -173,6 +220,7 @@ Status check_steps(const PlanSpec& spec, std::uint64_t items) {
 }  // namespace
 
 std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records) {
+  if (spec.mix) return MixRows(*spec.mix, source_sizes(spec)).rows();
   return spec.order == nullptr ? records : spec.order->length();
 }
 
@@ -205,6 +253,7 @@ Status check_spec(const PlanSpec& spec) {
   ECHOLINE_TRY(check_records(records));
   ECHOLINE_TRY(check_buckets(spec, records));
   ECHOLINE_TRY(check_order(spec, records));
+  ECHOLINE_TRY(check_mix(spec));
   const std::uint64_t items = item_count(spec, records);
   ECHOLINE_TRY(check_lanes(spec, items));
   ECHOLINE_TRY(check_echo(spec, items));

@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 42;
 inline constexpr std::uint32_t kFactorMax = 1000 * 1000;
 inline constexpr std::uint32_t kLanesMax = 65536;
 
-// What an epoch consists of: all records, or the entries of a list.
+// What an epoch consists of: all records, the entries of a list, or the rows of a mixture.
 std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records);
 // The numbers of random draws that the uses of one item can have.
 std::uint32_t draws_per_item(const PlanSpec& spec);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/mix_order.h"
 #include "plan/spec_check.h"
 
 namespace echoline::plan {
@@ -22,26 +23,33 @@ std::optional<BucketBatches> batches_of(const PlanSpec& spec) {
 }
 
 // Not the lanes' own runs of the list, one after the other: then a list from easy to hard would
-// begin with records from the middle.
+// begin with records from the middle, and each part of a mixture would have its own shares.
 std::optional<LaneGrid> list_rows_of(const PlanSpec& spec, const EvenCut& lanes) {
-  if (spec.order == nullptr) return std::nullopt;
+  if (spec.order == nullptr && !spec.mix) return std::nullopt;
   std::vector<std::uint64_t> rows;
   rows.reserve(spec.lanes);
   for (std::uint32_t lane = 0; lane < spec.lanes; ++lane) rows.push_back(lanes.size(lane));
   return LaneGrid(spec.batch_rows / spec.lanes, std::move(rows));
 }
 
+std::unique_ptr<const Mixture> mixture_of(const PlanSpec& spec) {
+  return spec.mix ? std::make_unique<const Mixture>(spec) : nullptr;
+}
+
 }  // namespace
 
 StreamOrder::StreamOrder(PlanSpec checked)
     : spec(std::move(checked)),
-      shards(spec.shard_records),
-      items(item_count(spec, shards.record_count())),
+      shuffled(shuffled_of(spec.shard_records, spec.lanes, spec.shuffle_window)),
+      mixture(mixture_of(spec)),
+      items(item_count(spec, shuffled.shards.record_count())),
       batches(batches_of(spec)),
       lanes(items, spec.lanes),
       demand(echo_demand(spec, items)),
       shape(shape_of(spec, demand)),
       list_rows(list_rows_of(spec, lanes)),
       draws_per_item(plan::draws_per_item(spec)) {}
+
+StreamOrder::~StreamOrder() = default;
 
 }  // namespace echoline::plan

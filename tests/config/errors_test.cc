@@ -12,7 +12,7 @@ namespace echoline::config {
 namespace {
 
 constexpr std::string_view kSteps =
-    "read, cache, shuffle, decode, prepare, echo, resize, center_crop, random_resized_crop, "
+    "read, mix, cache, shuffle, decode, prepare, echo, resize, center_crop, random_resized_crop, "
     "multi_crop, random_crop, horizontal_flip, cutout, color_jitter, letterbox, random_iou_crop, "
     "photometric_distort, sanitize_boxes, rand_augment, trivial_augment_wide, auto_augment, "
     "random_erasing, gaussian_blur, grayscale, solarize, posterize, invert, equalize, "

@@ -61,7 +61,7 @@ SmallStream::SmallStream(const std::string& steps, const std::string& publish,
 
 SmallStream::~SmallStream() {
   // As Stream does: the fetcher's thread must not be the last to drop the core.
-  for (const std::shared_ptr<StreamCore>& core : cores_) core->fetcher->stop();
+  for (const std::shared_ptr<StreamCore>& core : cores_) core->fetchers->stop();
   std::filesystem::remove_all(folder_);
 }
 

@@ -122,7 +122,9 @@ void World::make_core() {
   core_->plan = plan::Plan::create(spec_).value();
   auto decoder = decode::Decoder::compile(config::decode_step(definition)).value();
   auto chain = augment::Chain::compile(definition, decoder->fields()).value();
-  core_->preparer = std::make_unique<batch::Preparer>(*core_->data_set, std::move(decoder),
+  std::vector<std::unique_ptr<decode::Decoder>> decoders;
+  decoders.push_back(std::move(decoder));
+  core_->preparer = std::make_unique<batch::Preparer>(*core_->data_set, std::move(decoders),
                                                       std::move(chain), spec_.echo_point);
   core_->preparer->set_row_types(core_->preparer->chain().outputs());
   for (std::uint32_t i = 0; i < workers_; ++i) {
@@ -151,18 +153,21 @@ void World::make_core() {
                        .cover_ns = 100 * kMs,
                        .first_bytes = least};
   core_->fail = [this](const Status& status) { failure_ = status; };
-  core_->fetcher = make_fetcher();
+  make_fetcher();
 }
 
-std::unique_ptr<engine::Fetcher> World::make_fetcher() {
+void World::make_fetcher() {
   auto source = std::make_unique<SimSource>(dice_, data_set_->index(), dice_.between(1, 5), faults_,
                                             coverage_.store_failures);
   engine::Fetcher::Options options;
   options.reach = dice_.between(0, 50);
   options.own_thread = false;
-  return std::make_unique<engine::Fetcher>(std::move(source), data_set_->index(),
-                                           engine::Fetcher::Caches{.levels = core_->cache.get()},
-                                           options, core_->fail);
+  std::vector<std::unique_ptr<engine::Fetcher>> fetchers;
+  fetchers.push_back(std::make_unique<engine::Fetcher>(
+      std::move(source), data_set_->index(), engine::Fetcher::Caches{.levels = core_->cache.get()},
+      options, core_->fail));
+  fetcher_ = fetchers.front().get();
+  core_->fetchers = std::make_unique<engine::Fetchers>(std::move(fetchers), *data_set_);
 }
 
 std::string World::describe() const { return plan::testing::describe(spec_); }
@@ -190,7 +195,7 @@ void World::step() {
   SimTrainer& trainer = *trainers_[dice_.between(0, trainers_.size() - 1)];
   const std::uint64_t draw = dice_.between(0, 99);
   if (draw < 20) {
-    core_->fetcher->do_work();
+    fetcher_->do_work();
   } else if (draw < 45) {
     pool_.run_one(dice_.between(0, workers_ - 1));
   } else if (draw < 70) {
@@ -225,7 +230,7 @@ void World::let_trainer_act(SimTrainer& trainer) {
 
 void World::step_everything() {
   clock_.advance(5 * kMs);
-  core_->fetcher->do_work();
+  fetcher_->do_work();
   for (std::uint32_t worker = 0; worker < workers_; ++worker) {
     while (pool_.run_one(worker)) {
     }
@@ -312,7 +317,7 @@ void World::restart() {
     if (trainer->pass() != nullptr) trainer->detach();
   }
   retire_passes();
-  core_->fetcher = make_fetcher();
+  make_fetcher();
 }
 
 std::string World::check() const {

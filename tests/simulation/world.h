@@ -40,7 +40,7 @@ class World {
 
  private:
   void make_core();
-  std::unique_ptr<engine::Fetcher> make_fetcher();
+  void make_fetcher();
   void step();
   void step_everything();
   bool all_done() const;
@@ -58,6 +58,7 @@ class World {
   std::uint32_t workers_;
   engine::WorkerPool pool_{0};
   SimDataSet* data_set_ = nullptr;
+  engine::Fetcher* fetcher_ = nullptr;  // of core_
   Status failure_;
   std::shared_ptr<engine::StreamCore> core_;
   std::vector<std::shared_ptr<engine::Pass>> passes_;

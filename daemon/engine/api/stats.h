@@ -60,6 +60,15 @@ struct PreparationStats {
   RowTimes first_times{}, again_times{};         // of a row, from sampled rows
 };
 
+// A source of a mixture.
+struct MixedSourceStats {
+  std::string name;
+  std::uint32_t weight = 0;  // thousandths
+  std::uint64_t records = 0;
+  std::uint64_t records_per_epoch = 0;  // counted again where they repeat
+  std::uint64_t rows = 0;               // in published batches, as far as this host prepared them
+};
+
 // What the fetcher did.
 struct FetchingStats {
   std::uint64_t records = 0;        // that arrived
@@ -199,6 +208,7 @@ struct StreamStats {
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;
   std::uint64_t batches = 0;
+  std::vector<MixedSourceStats> sources;             // of a mixture, in its order; else empty
   std::map<std::string, std::uint64_t> records_bad;  // by reason, of those there were
   std::uint64_t records_agreed = 0;  // with their checksums, as FetchCounters has them
   std::uint64_t records_disagreed = 0;

@@ -5,6 +5,17 @@
 
 namespace echoline::engine {
 
+FetchCounters& FetchCounters::operator+=(const FetchCounters& other) {
+  for (const auto number :
+       {&FetchCounters::records, &FetchCounters::bytes, &FetchCounters::busy_ns,
+        &FetchCounters::idle_ns, &FetchCounters::store_ns, &FetchCounters::store_records,
+        &FetchCounters::waiting, &FetchCounters::agreed, &FetchCounters::disagreed,
+        &FetchCounters::repeated, &FetchCounters::replaced, &FetchCounters::checksum_bytes}) {
+    this->*number += other.*number;
+  }
+  return *this;
+}
+
 void FetchMeter::deliver(FetchRequest& request, std::shared_ptr<const Buffer> bytes,
                          echo::Form form) {
   // Counted before the item notifies its waiters: the counters include a record that is in use.

@@ -29,6 +29,9 @@ struct FetchCounters {
   std::uint64_t replaced = 0;
   FetchWork present = FetchWork::kNone;  // what the thread waits for now
   std::uint64_t checksum_bytes = 0;      // memory of checksums that are not in the index
+
+  // Adds all numbers; `present` stays.
+  FetchCounters& operator+=(const FetchCounters& other);
 };
 
 // Any thread, except spend, count_stored and store_ns_per_byte: the fetcher's thread.

@@ -56,6 +56,18 @@ void leave_essence(v1::Plugin& plugin) {
   plugin.clear_library();
 }
 
+// Only the token format and users' code count: they decide what a record is. The objects are hashed
+// by object_line.
+void leave_essence(v1::Read& read) {
+  v1::Read kept;
+  if (read.has_python()) {
+    *kept.mutable_python() = read.python();
+    leave_essence(*kept.mutable_python());
+  }
+  if (read.has_tokens()) *kept.mutable_tokens() = read.tokens();
+  read = std::move(kept);
+}
+
 // The part of a stream's definition that changes order or values, without the seed.
 v1::Stream essence(const v1::Stream& stream) {
   v1::Stream kept;
@@ -64,19 +76,14 @@ v1::Stream essence(const v1::Stream& stream) {
   for (const v1::Step& step : stream.pipeline()) {
     // Caches, the ring and the place of the work change no order and no value.
     if (step.has_cache() || step.has_publish() || step.has_prepare()) continue;
-    // Of `read` only the token format and users' code count: they decide what a record is. The
-    // objects are hashed by object_line.
-    if (step.has_read()) {
-      v1::Read* read = kept.add_pipeline()->mutable_read();
-      if (step.read().has_python()) {
-        *read->mutable_python() = step.read().python();
-        leave_essence(*read->mutable_python());
-      }
-      if (step.read().has_tokens()) *read->mutable_tokens() = step.read().tokens();
-      continue;
-    }
     v1::Step& copy = *kept.add_pipeline();
     copy = step;
+    if (copy.has_read()) leave_essence(*copy.mutable_read());
+    if (copy.has_mix()) {
+      for (v1::MixSource& source : *copy.mutable_mix()->mutable_sources()) {
+        leave_essence(*source.mutable_read());
+      }
+    }
     if (copy.has_python()) leave_essence(*copy.mutable_python());
     if (copy.has_plugin()) leave_essence(*copy.mutable_plugin());
     // The lists and the noise are hashed by themselves.

@@ -124,16 +124,17 @@ std::uint64_t memory_needed(const v1::Cache& cache, const cache::DataSetSize& da
 }  // namespace
 
 Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream,
-                               source::Source& source, const record::DataSet& data_set,
-                               const batch::Preparer& preparer, MemoryBudget& budget) {
+                               const OpenedData& opened_data, const batch::Preparer& preparer,
+                               MemoryBudget& budget) {
   OpenedCache opened;
   const v1::Cache* cache = config::cache_step(stream);
   if (cache == nullptr) return opened;
+  const record::DataSet& data_set = *opened_data.data_set;
   const record::Index& index = data_set.index();
   const bool decoded = config::caches_decoded(stream);
   cache::DataSetSize data = data_set_size(index);
   if (decoded) {
-    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(source, data_set, preparer));
+    ECHOLINE_ASSIGN(const std::uint64_t sample_bytes, probe_kept_bytes(opened_data, preparer));
     data = decoded_size(index, sample_bytes);
   }
   // Reserved before the cache is opened: a cache that does not fit must not touch the disk.
@@ -145,7 +146,7 @@ Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream
     opened.samples = std::make_unique<batch::SampleCache>(data, value_bytes(*cache, data));
     return opened;
   }
-  const v1::Read& read = config::read_step(stream);
+  const v1::Read read = joined_read(stream);
   const std::vector<std::string> words = place_words(read, data_set);
   ECHOLINE_ASSIGN(opened.levels,
                   cache::Levels::open({.data = data,

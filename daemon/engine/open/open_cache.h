@@ -12,10 +12,9 @@
 #include "cache/level_stats.h"
 #include "cache/levels.h"
 #include "echoline/v1/config.pb.h"
+#include "engine/open/open_data.h"
 #include "engine/open/stream_core.h"
 #include "engine/runtime/memory_budget.h"
-#include "record/core/data_set.h"
-#include "source/core/source.h"
 
 namespace echoline::engine {
 
@@ -26,10 +25,10 @@ struct OpenedCache {
   std::unique_ptr<batch::SampleCache> samples;  // of decoded ones
 };
 
-// For decoded samples, some records are read from `source` to learn their size.
+// For decoded samples, some records are read to learn their size.
 Result<OpenedCache> open_cache(const std::string& name, const v1::Stream& stream,
-                               source::Source& source, const record::DataSet& data_set,
-                               const batch::Preparer& preparer, MemoryBudget& budget);
+                               const OpenedData& data, const batch::Preparer& preparer,
+                               MemoryBudget& budget);
 
 std::uint64_t cache_memory_bytes(const StreamCore& core);
 std::vector<cache::LevelStats> cache_stats(const StreamCore& core);

@@ -13,6 +13,7 @@
 #include "cache/record_key.h"
 #include "config/pipeline.h"
 #include "engine/open/fingerprint.h"
+#include "engine/open/open_data.h"
 
 namespace echoline::engine {
 namespace {
@@ -31,19 +32,29 @@ std::uint64_t entry_bytes(std::uint64_t picture_bytes) {
 
 // The numbers of files depend on the fields, in the order of their names, and on their keys.
 std::vector<std::string> description(const v1::Stream& stream) {
-  const v1::Read& read = config::read_step(stream);
+  const v1::Read read = joined_read(stream);
   std::vector<std::string> words(read.url().begin(), read.url().end());
   words.push_back(read.endpoint());
   // A selection numbers its records in its own way.
   words.push_back(read.split().ShortDebugString());
   words.push_back(fmt::format("{}", read.limit()));
-  std::map<std::string, std::string> keys;
-  for (const auto& [name, field] : config::decode_step(stream).fields()) keys[name] = field.key();
-  for (const auto& [name, key] : keys) {
-    words.push_back(name);
-    words.push_back(key);
+  for (std::size_t source = 0; source < config::reads_of(stream).size(); ++source) {
+    std::map<std::string, std::string> keys;
+    for (const auto& [name, field] : config::decode_of(stream, source).fields()) {
+      keys[name] = field.key();
+    }
+    for (const auto& [name, key] : keys) {
+      words.push_back(name);
+      words.push_back(key);
+    }
   }
   return words;
+}
+
+// Fields of the decode step that are pictures.
+std::uint64_t image_fields(const batch::Preparer& preparer) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count(preparer.decoded_types(), true, &decode::FieldType::image));
 }
 
 cache::Hash128 hash_of(const std::vector<std::string>& words) {
@@ -57,7 +68,7 @@ OpenedSeekIndexes open_seek_indexes(const v1::Stream& stream, const record::Inde
                                     const SeekIndexOptions& options, MemoryBudget& budget) {
   OpenedSeekIndexes opened;
   if (options.share == 0 || preparer.image_counts().jpeg.own.load() == 0) return opened;
-  const std::uint64_t fields = preparer.image_fields();
+  const std::uint64_t fields = image_fields(preparer);
   const std::uint64_t files = index.record_count() * fields;
   const auto most_bytes =
       static_cast<std::uint64_t>(options.share * static_cast<double>(budget.budget_bytes()));

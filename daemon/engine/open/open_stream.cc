@@ -13,11 +13,11 @@
 #include "engine/open/fingerprint.h"
 #include "engine/open/memory_plan.h"
 #include "engine/open/open_cache.h"
+#include "engine/open/open_data.h"
 #include "engine/open/open_order.h"
 #include "engine/open/open_seek_indexes.h"
 #include "engine/open/probe.h"
-#include "record/open/open_data_set.h"
-#include "source/open/open_source.h"
+#include "record/core/data_set.h"
 #include "user_code/workers.h"
 
 namespace echoline::engine {
@@ -49,7 +49,22 @@ plan::LastBatch last_batch(const v1::Stream& stream) {
   return last == "pad" ? plan::LastBatch::kPad : plan::LastBatch::kDrop;
 }
 
-plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index,
+// config::complete_stream has checked the word.
+plan::MixEnd mix_end(const v1::Mix& mix) {
+  if (mix.at_end() == "drop") return plan::MixEnd::kDrop;
+  return mix.at_end() == "repeat" ? plan::MixEnd::kRepeat : plan::MixEnd::kStop;
+}
+
+plan::MixSpec mix_spec(const v1::Mix& mix, const record::DataSet& data_set) {
+  plan::MixSpec spec;
+  spec.at_end = mix_end(mix);
+  spec.rows = mix.records();
+  for (const v1::MixSource& source : mix.sources()) spec.weights.push_back(source.weight());
+  for (const record::Part& part : data_set.parts()) spec.shards.push_back(part.shards);
+  return spec;
+}
+
+plan::PlanSpec plan_spec(const v1::Stream& stream, const record::DataSet& data_set,
                          const OpenedOrder& order) {
   plan::PlanSpec spec;
   spec.seed = stream.seed();
@@ -67,10 +82,11 @@ plan::PlanSpec plan_spec(const v1::Stream& stream, const record::Index& index,
     spec.within_step = echo->spread() == "step";
   }
   spec.last = last_batch(stream);
-  for (const record::Shard& shard : index.shards())
+  for (const record::Shard& shard : data_set.index().shards())
     spec.shard_records.push_back(shard.record_count);
   spec.order = order.lists;
   spec.buckets = order.buckets;
+  if (const v1::Mix* mix = config::mix_step(stream)) spec.mix = mix_spec(*mix, data_set);
   return spec;
 }
 
@@ -161,48 +177,43 @@ Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
                             plan.rows_per_epoch(), spec.batch_rows));
 }
 
-Status check_fields(const v1::Decode& decode, const record::DataSet& data_set) {
-  for (const auto& [name, field] : decode.fields()) {
-    ECHOLINE_TRY(data_set.check_field(field.key(), field.as())
-                     .with_context(fmt::format("decode: field {}", name)));
+// Decoding and the steps after it, without types: those may need a look at the data.
+struct Steps {
+  std::vector<std::unique_ptr<decode::Decoder>> decoders;  // of each source
+  std::unique_ptr<augment::Chain> chain;
+};
+
+// The steps after `decode` are the same for all sources.
+Status check_same_fields(const v1::Stream& stream,
+                         const std::vector<std::unique_ptr<decode::Decoder>>& decoders) {
+  const std::vector<decode::FieldType>& first = decoders.front()->fields();
+  for (std::size_t source = 1; source < decoders.size(); ++source) {
+    const std::vector<decode::FieldType>& fields = decoders[source]->fields();
+    const auto [one, other] = std::ranges::mismatch(first, fields);
+    if (one == first.end() && other == fields.end()) continue;
+    const v1::Mix& mix = *config::mix_step(stream);
+    return Status(Code::kInvalidArgument,
+                  fmt::format("mix: field {} of source {} is of another type or shape than that of "
+                              "source {}; all sources need the same fields",
+                              one->name, mix.sources(static_cast<int>(source)).name(),
+                              mix.sources(0).name()));
   }
   return {};
 }
 
-// The source, and the data set that it holds.
-struct OpenedData {
-  std::unique_ptr<source::Source> source;
-  std::unique_ptr<record::DataSet> data_set;
-};
-
-Result<OpenedData> open_data(const v1::Read& read, const std::string& state_dir,
-                             const record::ProgressFunction& progress,
-                             const record::OpenOptions& options) {
-  OpenedData data;
-  ECHOLINE_ASSIGN(data.source, source::open_source(read));
-  ECHOLINE_ASSIGN(data.data_set,
-                  record::open_data_set(read, *data.source, state_dir, progress, options));
-  // Compressed shards get a source that unpacks; others stay as they are.
-  data.source = data.data_set->reading(std::move(data.source));
-  if (data.data_set->index().record_count() == 0) {
-    return Status(Code::kNotFound, "read.url: no records in it");
-  }
-  return data;
-}
-
-// Decoding and the steps after it, without types: those may need a look at the data.
-struct Steps {
-  std::unique_ptr<decode::Decoder> decoder;
-  std::unique_ptr<augment::Chain> chain;
-};
-
 Result<Steps> compile_steps(const v1::Stream& stream, bool serves) {
   Steps steps;
-  ECHOLINE_ASSIGN(steps.decoder, decode::Decoder::compile(config::decode_step(stream)));
+  const std::size_t sources = config::reads_of(stream).size();
+  for (std::size_t source = 0; source < sources; ++source) {
+    ECHOLINE_ASSIGN(std::unique_ptr<decode::Decoder> decoder,
+                    decode::Decoder::compile(config::decode_of(stream, source)));
+    steps.decoders.push_back(std::move(decoder));
+  }
+  ECHOLINE_TRY(check_same_fields(stream, steps.decoders));
   // Hosts run the other steps. So a server needs no users' functions, and starts no processes.
   ECHOLINE_ASSIGN(steps.chain,
                   augment::Chain::compile(serves ? config::up_to_prepare(stream) : stream,
-                                          steps.decoder->fields()));
+                                          steps.decoders.front()->fields()));
   return steps;
 }
 
@@ -227,16 +238,14 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
     options.python_records = steps.chain->user_code().front()->length();
   }
   Opened opened;
-  ECHOLINE_ASSIGN(opened.data, open_data(config::read_step(stream), state_dir, progress, options));
+  ECHOLINE_ASSIGN(opened.data, open_data(stream, state_dir, progress, options));
   const record::DataSet& data_set = *opened.data.data_set;
-  ECHOLINE_TRY(check_fields(config::decode_step(stream), data_set));
   // A preparation server gets the numbers of records from hosts: it has no order.
   if (!serves) {
     ECHOLINE_ASSIGN(opened.order, open_order(name, stream, data_set, budget));
   }
   // Checked before anything is decoded: a plan that cannot work fails quickly.
-  ECHOLINE_ASSIGN(opened.plan,
-                  plan::Plan::create(plan_spec(stream, data_set.index(), opened.order)));
+  ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set, opened.order)));
   ECHOLINE_TRY(check_plan(*opened.plan, data_set));
   if (!python) {
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
@@ -244,7 +253,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   ECHOLINE_ASSIGN(opened.step_memory, budget.reserve(steps.chain->kept_bytes(),
                                                      "the noise of stream " + name));
   // The preparer refers to the data set, which the core owns together with it.
-  opened.preparer = std::make_unique<batch::Preparer>(data_set, std::move(steps.decoder),
+  opened.preparer = std::make_unique<batch::Preparer>(data_set, std::move(steps.decoders),
                                                       std::move(steps.chain), echo_point(stream));
   return opened;
 }
@@ -303,6 +312,7 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
                          .limit = stream.bad_records().limit()});
 }
 
+// Of several sources the first one's: metrics have it as a label.
 std::string scheme_name(const v1::Read& read) {
   if (read.has_python()) return "python";
   return std::string(to_string(scheme_of(read.url(0)).value_or(Scheme::kFile)));
@@ -320,7 +330,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   const bool serves = options.serves && prepare != nullptr;
   const bool is_remote = !serves && prepare != nullptr;
   const v1::Stream stream = config::with_own_cache(given, serves);
-  const v1::Read& read = config::read_step(stream);
+  const v1::Read read = joined_read(stream);
   const v1::Publish& publish = config::publish_step(stream);
   ECHOLINE_ASSIGN(AccessList access, AccessList::parse("publish.access", {publish.access().begin(),
                                                                           publish.access().end()}));
@@ -329,13 +339,11 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   auto& [data, order, plan, preparer, step_memory] = opened;
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
-  // Uses the source here, because the fetcher owns it from its construction on.
-  ECHOLINE_ASSIGN(const ProbedTypes probed,
-                  probe_types(*data.source, data_set, *preparer, *plan, !serves));
+  // Uses the sources here, because the fetchers own them from their construction on.
+  ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(data, *preparer, *plan, !serves));
   if (prepare != nullptr) ECHOLINE_TRY(check_answers(probed.decoded_bytes));
   preparer->set_row_types(probed.row_types);
-  ECHOLINE_ASSIGN(OpenedCache cache,
-                  open_cache(name, stream, *data.source, data_set, *preparer, budget));
+  ECHOLINE_ASSIGN(OpenedCache cache, open_cache(name, stream, data, *preparer, budget));
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
   const bool together = preparer->chain().together_max() > 1;
@@ -354,23 +362,27 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
        .decoded_bytes = probed.decoded_bytes},
       budget);
   preparer->set_seek_indexes(seek.indexes.get());
-  // From here on the source belongs to the fetcher's thread.
   const auto recorder = std::make_shared<trace::Recorder>();
-  auto fetcher = std::make_unique<Fetcher>(
-      std::move(data.source), index, Fetcher::Caches{cache.levels.get(), cache.samples.get()},
-      Fetcher::Options{
-          .wait_on_error = read.on_error() != "fail",
-          // Records of one window may be requested far apart and still share a read.
-          .reach = plan->spec().scatters_records()
-                       ? plan::kWindowAll
-                       : std::max(plan->spec().shuffle_window, plan->spec().echo_window),
-          .own_thread = !is_remote,
-          .recorder = recorder},
-      fail);
+  std::vector<std::unique_ptr<Fetcher>> fetchers;
+  for (std::size_t source = 0; source < data.sources.size(); ++source) {
+    // From here on the source belongs to the fetcher's thread.
+    fetchers.push_back(std::make_unique<Fetcher>(
+        std::move(data.sources[source]), index,
+        Fetcher::Caches{cache.levels.get(), cache.samples.get()},
+        Fetcher::Options{
+            .wait_on_error = config::reads_of(stream)[source]->on_error() != "fail",
+            // Records of one window may be requested far apart and still share a read.
+            .reach = plan->spec().scatters_records()
+                         ? plan::kWindowAll
+                         : std::max(plan->spec().shuffle_window, plan->spec().echo_window),
+            .own_thread = !is_remote,
+            .recorder = recorder},
+        fail));
+  }
   std::string samples_fingerprint;
   if (prepare != nullptr) samples_fingerprint = sample_fingerprint(stream, data_set);
   if (is_remote) {
-    ECHOLINE_TRY(fetcher->use_servers(
+    ECHOLINE_TRY(fetchers.front()->use_servers(
         remote_options(name, *prepare, samples_fingerprint, *preparer, growth)));
   }
   std::unique_ptr<SeekWriter> seek_writer;
@@ -378,6 +390,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
     seek_writer = std::make_unique<SeekWriter>(*seek.indexes);
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   std::unique_ptr<BadRecords> bad_records = make_bad_records(stream, index, *plan);
+  auto all_fetchers = std::make_unique<Fetchers>(std::move(fetchers), data_set);
   // Members of the core refer to each other, so all of them move into it together.
   auto core =
       std::make_shared<StreamCore>(StreamCore{.name = name,
@@ -397,7 +410,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .cache = std::move(cache.levels),
                                               .samples = std::move(cache.samples),
                                               .recorder = recorder,
-                                              .fetcher = std::move(fetcher),
+                                              .fetchers = std::move(all_fetchers),
                                               .serves = serves,
                                               .sample_fingerprint = std::move(samples_fingerprint),
                                               .decoded_bytes = probed.decoded_bytes,

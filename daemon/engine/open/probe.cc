@@ -31,13 +31,63 @@ std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded,
 }
 
 // Makes the prepared sample of a record, `scratch.sample`, which may borrow its `bytes`.
-Status probe_record(source::Source& source, const record::Index& index,
-                    const batch::Preparer& preparer, std::uint64_t record,
+Status probe_record(const OpenedData& data, const batch::Preparer& preparer, std::uint64_t record,
                     std::vector<std::byte>& bytes, batch::WorkerScratch& scratch) {
+  const record::Index& index = data.data_set->index();
   const source::ObjectInfo object = index.shard(index.extent(record).shard).object;
-  ECHOLINE_ASSIGN(bytes, record::read_record(index, record, source));
+  ECHOLINE_ASSIGN(bytes, record::read_record(index, record, data.source_of(record)));
   return preparer.try_record(record, bytes, scratch)
       .with_context(fmt::format("sample {} (key {}) in {}", record, index.key(record), object.url));
+}
+
+// The first records of an epoch; of a mixture, those of each source.
+std::vector<std::vector<std::uint64_t>> records_to_try(const record::DataSet& data_set,
+                                                       const plan::Plan& plan) {
+  const std::vector<record::Part> parts = data_set.parts();
+  std::vector<std::vector<std::uint64_t>> all(parts.size());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const bool alone = parts.size() == 1;
+    const std::uint64_t count = alone ? plan.record_count() : parts[part].records;
+    for (std::uint64_t i = 0; i < std::min(count, kProbesMax); ++i) {
+      // An order of the user can leave records out.
+      all[part].push_back(alone ? plan.record_at(0, i) : parts[part].first_record + i);
+    }
+  }
+  return all;
+}
+
+// Looks at these records until one is good and no more are needed.
+Status probe_part(const OpenedData& data, const batch::Preparer& preparer,
+                  const std::vector<std::uint64_t>& records, bool makes_batches,
+                  batch::WorkerScratch& scratch, augment::RowShapes& shapes, ProbedTypes& probed) {
+  const record::Index& index = data.data_set->index();
+  std::vector<std::byte> encoded;
+  bool found = false;
+  Status last;
+  for (const std::uint64_t record : records) {
+    last = probe_record(data, preparer, record, encoded, scratch);
+    if (!last.ok()) continue;
+    // Before the steps, which may take its buffers.
+    const std::uint64_t decoded = scratch.sample.bytes();
+    const auto prepared = preparer.try_steps(scratch);
+    last = prepared.status();
+    if (!last.ok()) continue;
+    if (!found) {
+      const std::uint64_t bytes = index.extent(record).bytes;
+      // Of several sources, that with the largest samples.
+      probed.decoded_bytes = std::max(probed.decoded_bytes, mean_made_bytes(index, bytes, decoded));
+      probed.kept_bytes =
+          std::max(probed.kept_bytes, mean_made_bytes(index, bytes, prepared.value().kept_bytes));
+    }
+    found = true;
+    // An error of the shapes is not a bad record: the stream could not have one shape of rows.
+    ECHOLINE_TRY(shapes.take(prepared.value().row_types));
+    if (!makes_batches || shapes.settled()) break;
+  }
+  if (found) return {};
+  // `last` is an error here: a good record would have been found.
+  return std::move(last).with_context(
+      fmt::format("none of the first {} records can be prepared; the last one", records.size()));
 }
 
 // An upper estimate of the mean of all from a few of them: two standard errors above the mean of
@@ -56,47 +106,21 @@ std::uint64_t cautious_mean(const std::vector<double>& sizes) {
 
 }  // namespace
 
-Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer, const plan::Plan& plan,
-                                bool makes_batches) {
-  const record::Index& index = data_set.index();
-  const std::uint64_t tried = std::min(plan.record_count(), kProbesMax);
+Result<ProbedTypes> probe_types(const OpenedData& data, const batch::Preparer& preparer,
+                                const plan::Plan& plan, bool makes_batches) {
   // A scratch of its own: no worker runs for this stream yet.
   batch::WorkerScratch scratch = preparer.make_scratch();
-  std::vector<std::byte> encoded;
   augment::RowShapes shapes(preparer.chain());
   ProbedTypes probed;
-  Status last;
-  for (std::uint64_t i = 0; i < tried && !shapes.settled(); ++i) {
-    // An order of the user can leave records out.
-    const std::uint64_t record = plan.record_at(0, i);
-    last = probe_record(source, index, preparer, record, encoded, scratch);
-    if (!last.ok()) continue;
-    // Before the steps, which may take its buffers.
-    const std::uint64_t decoded = scratch.sample.bytes();
-    const auto prepared = preparer.try_steps(scratch);
-    last = prepared.status();
-    if (!last.ok()) continue;
-    if (!shapes.types()) {
-      const std::uint64_t bytes = index.extent(record).bytes;
-      probed.decoded_bytes = mean_made_bytes(index, bytes, decoded);
-      probed.kept_bytes = mean_made_bytes(index, bytes, prepared.value().kept_bytes);
-    }
-    // An error of the shapes is not a bad record: the stream could not have one shape of rows.
-    ECHOLINE_TRY(shapes.take(prepared.value().row_types));
-    if (!makes_batches) break;
-  }
-  if (!shapes.types()) {
-    // `last` is an error here: a good record would have given the types.
-    return std::move(last).with_context(
-        fmt::format("none of the first {} records can be prepared; the last one", tried));
+  for (const std::vector<std::uint64_t>& records : records_to_try(*data.data_set, plan)) {
+    ECHOLINE_TRY(probe_part(data, preparer, records, makes_batches, scratch, shapes, probed));
   }
   probed.row_types = *shapes.types();
   return probed;
 }
 
-Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::DataSet& data_set,
-                                       const batch::Preparer& preparer) {
+Result<std::uint64_t> probe_kept_bytes(const OpenedData& data, const batch::Preparer& preparer) {
+  const record::DataSet& data_set = *data.data_set;
   const std::uint64_t records = data_set.index().record_count();
   const std::uint64_t tried = std::min(records, kSizeProbes);
   // A record in the middle of a compressed shard costs the unpacking of all before it.
@@ -107,8 +131,7 @@ Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::Dat
   Status last;
   for (std::uint64_t i = 0; i < tried; ++i) {
     // In the middle of its section, so the first and the last record are not preferred.
-    last = probe_record(source, data_set.index(), preparer, i * spacing + spacing / 2, encoded,
-                        scratch);
+    last = probe_record(data, preparer, i * spacing + spacing / 2, encoded, scratch);
     if (last.ok()) {
       sizes.push_back(static_cast<double>(batch::SampleCache::kept_bytes(scratch.sample)));
     }

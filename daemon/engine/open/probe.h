@@ -7,9 +7,8 @@
 #include "base/status.h"
 #include "batch/preparer.h"
 #include "decode/sample.h"
+#include "engine/open/open_data.h"
 #include "plan/plan.h"
-#include "record/core/data_set.h"
-#include "source/core/source.h"
 
 namespace echoline::engine {
 
@@ -24,14 +23,13 @@ struct ProbedTypes {
 };
 
 // The types of finished rows: from the steps, and where those leave a shape open, from the first
-// good record, with which a few more must agree if batches are made of them.
-Result<ProbedTypes> probe_types(source::Source& source, const record::DataSet& data_set,
-                                const batch::Preparer& preparer, const plan::Plan& plan,
-                                bool makes_batches = true);
+// good record, with which a few more must agree if batches are made of them. Each source of a
+// mixture must have a good record.
+Result<ProbedTypes> probe_types(const OpenedData& data, const batch::Preparer& preparer,
+                                const plan::Plan& plan, bool makes_batches = true);
 
 // The mean size of a decoded record in a SampleCache: exact where all have one size, else rather
 // too large. Looks at records from all over the data set (of compressed shards, the first ones).
-Result<std::uint64_t> probe_kept_bytes(source::Source& source, const record::DataSet& data_set,
-                                       const batch::Preparer& preparer);
+Result<std::uint64_t> probe_kept_bytes(const OpenedData& data, const batch::Preparer& preparer);
 
 }  // namespace echoline::engine

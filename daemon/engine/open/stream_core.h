@@ -2,6 +2,7 @@
 // the counters.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,7 @@
 #include "cache/levels.h"
 #include "echo/item.h"
 #include "engine/api/slow_policy.h"
-#include "engine/fetch/fetcher.h"
+#include "engine/fetch/fetchers.h"
 #include "engine/open/bad_records.h"
 #include "engine/open/seek_writer.h"
 #include "engine/open/step_account.h"
@@ -52,6 +53,7 @@ struct StreamCounters {
   std::atomic<std::uint64_t> window_bytes{0};  // decoded or finished, kept for re-use
   std::atomic<std::uint64_t> encoded_bytes{0};
   StepAccount steps;
+  std::array<std::atomic<std::uint64_t>, 64> source_rows{};  // of a mixture, by source
   std::atomic<std::uint64_t> first_batch_ns{0};  // since the stream's creation; 0: none yet
 };
 
@@ -67,7 +69,7 @@ struct PresentFactor {
 
 // open_stream() builds it whole. Immutable from then on, except for the counters and the parts that
 // have locks of their own. Passes, items and workers share it: the last of them destroys it, after
-// Stream has stopped the fetcher.
+// Stream has stopped the fetchers.
 struct StreamCore {
   // What arrives for an extent of a record: an estimate where it is a frame of a decoded sample.
   std::uint64_t arriving_bytes(const record::Extent& extent) const {
@@ -94,7 +96,7 @@ struct StreamCore {
   std::unique_ptr<batch::SampleCache> samples;  // null without a cache step after decode
   // Traces of the stream may outlive it.
   std::shared_ptr<trace::Recorder> recorder = std::make_shared<trace::Recorder>();
-  std::unique_ptr<Fetcher> fetcher;
+  std::unique_ptr<Fetchers> fetchers;
   bool serves = false;              // other hosts get its samples; it has no passes
   std::string sample_fingerprint;   // of what is prepared elsewhere; empty without `prepare`
   std::uint64_t decoded_bytes = 0;  // of a decoded record, in the mean

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "engine/pass/published_counts.h"
 
 namespace echoline::engine {
 namespace {
@@ -18,18 +19,6 @@ std::uint64_t mean_record_bytes(const record::DataSet& data_set) {
   if (data_set.makes_samples()) return kChunkBytes;
   const record::Index& index = data_set.index();
   return std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
-}
-
-// In the stream's counters.
-void count_published(const StreamCore& core, const InFlightBatch& batch) {
-  StreamCounters& counters = *core.counters;
-  counters.batches.fetch_add(1, std::memory_order_relaxed);
-  const std::uint32_t rows = batch.descriptor.valid_rows - batch.others_rows;
-  const std::uint32_t fresh = batch.descriptor.fresh_rows - batch.others_fresh;
-  counters.samples_fresh.fetch_add(fresh, std::memory_order_relaxed);
-  counters.samples_echoed.fetch_add(rows - fresh, std::memory_order_relaxed);
-  std::uint64_t never = 0;
-  counters.first_batch_ns.compare_exchange_strong(never, monotonic_ns() - core.created_ns);
 }
 
 // Of the batch's first row, for traces.
@@ -120,7 +109,7 @@ void Pass::publish_done() {
     join_table_.publish(batch->descriptor);
     if (begin_ns != 0) trace_.add_published(*batch, first_record(*ring_, *batch), begin_ns);
     account_->add_ahead(-batch->ahead_bytes);
-    count_published(*core_, *batch);
+    count_published(*core_, *ring_, *batch);
   }
 }
 

@@ -33,7 +33,7 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
     refilling_ = !lacks_room_ && account_->ahead_bytes() < target;
   }
   const bool more = refilling_ && !requests.empty();
-  core_.fetcher->request(std::move(requests));
+  core_.fetchers->request(std::move(requests));
   return more;
 }
 
@@ -146,7 +146,7 @@ void ReadAheadPlanner::request_shared() {
     if (request.item.use_count() > 1) requests.push_back(std::move(request));
   }
   postponed_.clear();
-  core_.fetcher->request(std::move(requests));
+  core_.fetchers->request(std::move(requests));
 }
 
 void ReadAheadPlanner::clear() {

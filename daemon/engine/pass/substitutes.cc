@@ -45,7 +45,7 @@ bool Substitutes::replace(echo::Item& item, std::uint32_t attempt, const Status&
   }
   std::vector<FetchRequest> requests;
   requests.push_back({item.shared_from_this(), substitute, {}});
-  core_->fetcher->request(std::move(requests));
+  core_->fetchers->request(std::move(requests));
   return true;
 }
 

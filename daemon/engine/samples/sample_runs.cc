@@ -90,7 +90,7 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
     }
     chunks_left_.store(chunks_.size());
     for (Chunk& chunk : chunks_) chunk.start();
-    core_->fetcher->request(std::move(requests));
+    core_->fetchers->request(std::move(requests));
   }
 
   void answer_empty() { answer_({}); }

@@ -24,7 +24,7 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
 }
 
 void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
-  const std::uint64_t busy_ns = core_.fetcher->counters().busy_ns;
+  const std::uint64_t busy_ns = core_.fetchers->counters().busy_ns;
   // The time of a request is reported when it ends, often after several ticks: what is more than
   // this tick's is counted with the next ticks.
   const std::uint64_t busy = std::min(busy_ns - fetch_busy_seen_ns_, passed_ns);
@@ -62,7 +62,7 @@ std::vector<StageStats> StageClock::stages() const { return {fetch_, prep_, publ
 
 void StageClock::tick_ratio() {
   const StreamCounters& counters = *core_.counters;
-  ratio_.see({.fetch = {fetch_.busy_ns, core_.fetcher->counters().records},
+  ratio_.see({.fetch = {fetch_.busy_ns, core_.fetchers->counters().records},
               .first = {counters.prepare_first_ns.load(), counters.prepare_first_rows.load()},
               .again = {counters.prepare_again_ns.load(), counters.prepare_again_rows.load()},
               .trained = {trained_ns_, counters.batches.load()}});

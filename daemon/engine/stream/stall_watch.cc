@@ -93,10 +93,10 @@ void StallWatch::add_waits(StallReport& report, std::uint64_t now_ns) const {
 }
 
 void StallWatch::add_reads(StallReport& report, std::uint64_t now_ns) const {
-  ReadsInFlight::View view = core_.fetcher->reads().view(kStallReadsMax, now_ns);
+  ReadsInFlight::View view = core_.fetchers->reads(kStallReadsMax, now_ns);
   report.in_flight = view.count;
   report.store_pause = std::move(view.pause_error);
-  report.records_awaited = core_.fetcher->counters().waiting;
+  report.records_awaited = core_.fetchers->counters().waiting;
   for (const ReadInFlight& read : view.oldest) {
     report.reads.push_back(
         {.address = shown_address(core_.data_set->index().shard(read.shard).object.url),

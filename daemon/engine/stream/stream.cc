@@ -44,7 +44,7 @@ Stream::~Stream() {
   for (const PassSet::Member& member : passes_.members()) retire_pass(*member.pass);
   // A worker or the fetcher's thread may be the last to drop the core: by then the fetcher's thread
   // must have ended, as it cannot join itself.
-  core_->fetcher->stop();
+  core_->fetchers->stop();
   const Status ended(Code::kNotFound, fmt::format("stream '{}' has ended", core_->name));
   for (const AttachCall& call : reattach_barrier_.take_all()) call.reply(ended);
   attach_queue_.refuse_all(ended);

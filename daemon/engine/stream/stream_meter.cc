@@ -56,7 +56,7 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
   const char* place_name = nullptr;
   if (cause == WaitCause::kFetch) {
-    const auto place = static_cast<std::size_t>(place_of(core_.fetcher->counters().present));
+    const auto place = static_cast<std::size_t>(place_of(core_.fetchers->counters().present));
     fetch_waited_ns_[place] += charged.since_look_ns;
     place_name = kFetchPlaceNames[place];
   }
@@ -97,7 +97,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   // Each attached trainer could have waited for all of this time.
   if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
   ticked_ns_ = now_ns;
-  seen.fetch_waits = core_.fetcher->counters().waiting > 0;
+  seen.fetch_waits = core_.fetchers->counters().waiting > 0;
   for (const PassSet::Member& member : passes_.members()) {
     seen.held_up |= member.pass->is_held_up();
   }
@@ -117,7 +117,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
 
 RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
   const StreamCounters& counters = *core_.counters;
-  const source::Counters source = core_.fetcher->source_counters();
+  const source::Counters source = core_.fetchers->source_counters();
   // Not differences yet: totals since the stream's creation, and a clock (rate_window.h).
   RecentStats totals{.passed_ns = now_ns,
                      .samples_fresh = counters.samples_fresh.load(),

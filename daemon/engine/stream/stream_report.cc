@@ -7,10 +7,31 @@
 #include "engine/open/fingerprint.h"
 #include "engine/open/open_cache.h"
 #include "plan/buckets.h"
+#include "plan/mix_rows.h"
 #include "plan/order_lists.h"
 #include "user_code/workers.h"
 
 namespace echoline::engine {
+
+namespace {
+
+// Of a mixture.
+void report_sources(const StreamCore& core, const v1::Stream& definition, StreamStats& stats) {
+  const v1::Mix* const mix = config::mix_step(definition);
+  if (mix == nullptr) return;
+  const plan::PlanSpec& spec = core.plan->spec();
+  const std::vector<std::uint64_t> records = plan::source_sizes(spec);
+  const plan::MixRows rows(*spec.mix, records);
+  for (std::size_t source = 0; source < records.size(); ++source) {
+    stats.sources.push_back({.name = mix->sources(static_cast<int>(source)).name(),
+                             .weight = spec.mix->weights[source],
+                             .records = records[source],
+                             .records_per_epoch = rows.taken()[source],
+                             .rows = core.counters->source_rows[source].load()});
+  }
+}
+
+}  // namespace
 
 void report_definition(const StreamCore& core, const v1::Stream& definition,
                        const PresentFactor& present, StreamStats& stats) {
@@ -34,6 +55,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.auto_factor = core.auto_factor;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
+  report_sources(core, definition, stats);
 }
 
 namespace {
@@ -95,8 +117,8 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   }
   stats.memory_bytes["window"] = counters.window_bytes.load();
   stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
-  stats.source = core.fetcher->source_counters();
-  const FetchCounters fetched = core.fetcher->counters();
+  stats.source = core.fetchers->source_counters();
+  const FetchCounters fetched = core.fetchers->counters();
   stats.records_agreed = fetched.agreed;
   stats.records_disagreed = fetched.disagreed;
   stats.records_repeated = fetched.repeated;
@@ -115,7 +137,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
     stats.memory_bytes["seek_index"] = core.seek_indexes->bytes();
   }
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
-  if (const RemoteReader* remote = core.fetcher->remote()) stats.remote = remote->stats();
+  if (const RemoteReader* remote = core.fetchers->remote()) stats.remote = remote->stats();
   if (core.serves) {
     const std::uint64_t bad = counters.served_bad.load();
     stats.served = {.samples = counters.served_samples.load() - bad,

@@ -73,8 +73,8 @@ void TraceSession::add_unfinished() {
   for (const std::shared_ptr<Pass>& pass : stream->passes()) {
     if (const auto batch = pass->head()) pass->trace().add_unfinished(*batch);
   }
-  const ReadsInFlight& reads = stream->core()->fetcher->reads();
-  for (const ReadInFlight& read : reads.view(SIZE_MAX, now_ns).oldest) {
+  const Fetchers& fetchers = *stream->core()->fetchers;
+  for (const ReadInFlight& read : fetchers.reads(SIZE_MAX, now_ns).oldest) {
     recorder_->add(span_of(read, /*answered=*/false, /*ok=*/false, now_ns));
   }
 }

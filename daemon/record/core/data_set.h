@@ -32,6 +32,13 @@ struct Fields {
   const FieldBytes* find(std::string_view keys) const;
 };
 
+// Consecutive records and shards of an index.
+struct Part {
+  std::uint64_t first_record = 0;
+  std::uint64_t records = 0;
+  std::uint64_t shards = 0;
+};
+
 // Immutable once opened, and any thread may call it. The header of each format's folder says which
 // fields and keys its records have.
 class DataSet {
@@ -52,6 +59,12 @@ class DataSet {
   // values give equal text; the fingerprint of a stream contains it.
   virtual std::string metadata_text() const { return {}; }
 
+  // The sources of a mixture, in their order. Other data sets have one part.
+  virtual std::vector<Part> parts() const {
+    return {{0, index().record_count(), index().shard_count()}};
+  }
+  // The number of the part that has a record.
+  virtual std::size_t part_of(std::uint64_t /*record*/) const { return 0; }
   // Records are only numbers, from which users' code makes samples.
   virtual bool makes_samples() const { return false; }
   // False for compressed shards: an order over all records would unpack each shard again and again,
@@ -65,6 +78,11 @@ class DataSet {
   // bytes.
   virtual std::unique_ptr<source::Source> reading(std::unique_ptr<source::Source> source) const {
     return source;
+  }
+  // The same for the source of one part.
+  virtual std::unique_ptr<source::Source> reading_part(std::unique_ptr<source::Source> source,
+                                                       std::size_t /*part*/) const {
+    return reading(std::move(source));
   }
 };
 

@@ -74,6 +74,14 @@ void fill_counts(const engine::StreamStats& stats, v1::StreamStatus& status) {
   status.set_records_agreed(stats.records_agreed);
   status.set_records_disagreed(stats.records_disagreed);
   status.mutable_records_bad()->insert(stats.records_bad.begin(), stats.records_bad.end());
+  for (const engine::MixedSourceStats& source : stats.sources) {
+    v1::MixedSource& mixed = *status.add_mixed();
+    mixed.set_name(source.name);
+    mixed.set_weight_thousandths(source.weight);
+    mixed.set_records(source.records);
+    mixed.set_records_per_epoch(source.records_per_epoch);
+    mixed.set_rows(source.rows);
+  }
 }
 
 void fill_source(const engine::StreamStats& stats, v1::Source& source) {

@@ -321,6 +321,9 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_batches_total", {name}, stream.batches);
   families.add("echoline_samples_total", {name, "fresh"}, stream.samples_fresh);
   families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
+  for (const engine::MixedSourceStats& source : stream.sources) {
+    families.add("echoline_mix_samples_total", {name, source.name}, source.rows);
+  }
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);
   families.add("echoline_records_checked_total", {name, "repeated"}, stream.records_repeated);

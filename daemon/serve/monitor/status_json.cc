@@ -195,19 +195,28 @@ std::string status_json(const engine::EngineStats& stats, const DaemonStats& dae
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+void show_addresses(v1::Read& read) {
+  if (read.has_endpoint()) read.set_endpoint(shown_address(read.endpoint()));
+  const int more = read.url_size() - kUrlsShown;
+  if (more > 0) {
+    // Cut first, so that no time goes into addresses that are not shown.
+    read.mutable_url()->DeleteSubrange(kUrlsShown, more);
+    read.add_url(fmt::format("... and {} more", more));
+  }
+  for (std::string& url : *read.mutable_url()) url = shown_address(url);
+}
+
+}  // namespace
+
 std::string shown_config(v1::Stream stream) {
   for (v1::Step& step : *stream.mutable_pipeline()) {
-    // Only `read` steps have addresses.
-    if (!step.has_read()) continue;
-    v1::Read& read = *step.mutable_read();
-    if (read.has_endpoint()) read.set_endpoint(shown_address(read.endpoint()));
-    const int more = read.url_size() - kUrlsShown;
-    if (more > 0) {
-      // Cut first, so that no time goes into addresses that are not shown.
-      read.mutable_url()->DeleteSubrange(kUrlsShown, more);
-      read.add_url(fmt::format("... and {} more", more));
+    if (step.has_read()) show_addresses(*step.mutable_read());
+    if (!step.has_mix()) continue;
+    for (v1::MixSource& source : *step.mutable_mix()->mutable_sources()) {
+      show_addresses(*source.mutable_read());
     }
-    for (std::string& url : *read.mutable_url()) url = shown_address(url);
   }
   return config::stream_yaml(stream);
 }

@@ -4,6 +4,21 @@
 
 namespace echoline::source {
 
+Counters& Counters::operator+=(const Counters& other) {
+  for (const auto number :
+       {&Counters::requests_ok, &Counters::requests_retried, &Counters::requests_failed,
+        &Counters::requests_redirected, &Counters::bytes, &Counters::in_flight, &Counters::limit,
+        &Counters::checked, &Counters::damaged, &Counters::hedges_won, &Counters::hedges_lost,
+        &Counters::replaced_won, &Counters::replaced_lost}) {
+    this->*number += other.*number;
+  }
+  for (std::size_t reason = 0; reason < wait_ns.size(); ++reason) {
+    wait_ns[reason] += other.wait_ns[reason];
+  }
+  latencies += other.latencies;
+  return *this;
+}
+
 void SharedCounters::add_latency(std::uint64_t ns) {
   add(latency_counts_[bucket_of(kLatencyBounds, ns)], 1);
   add(latency_sum_ns_, ns);

@@ -47,6 +47,8 @@ struct Counters {
   std::uint64_t replaced_lost = 0;  // all other replacements
   std::array<std::uint64_t, kWaitReasonNames.size()> wait_ns{};  // by WaitReason, over all requests
   Latencies latencies;
+
+  Counters& operator+=(const Counters& other);
 };
 
 // Counters that the polling thread writes and any thread reads.

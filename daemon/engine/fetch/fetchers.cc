@@ -1,0 +1,64 @@
+#include "engine/fetch/fetchers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace echoline::engine {
+
+Fetchers::Fetchers(std::vector<std::unique_ptr<Fetcher>> fetchers, const record::DataSet& data_set)
+    : fetchers_(std::move(fetchers)), data_set_(data_set) {}
+
+void Fetchers::request(std::vector<FetchRequest> requests) {
+  if (fetchers_.size() == 1) {
+    fetchers_.front()->request(std::move(requests));
+    return;
+  }
+  std::vector<std::vector<FetchRequest>> parts(fetchers_.size());
+  for (FetchRequest& request : requests) {
+    parts[data_set_.part_of(request.record)].push_back(std::move(request));
+  }
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (!parts[part].empty()) fetchers_[part]->request(std::move(parts[part]));
+  }
+}
+
+void Fetchers::stop() {
+  for (const auto& fetcher : fetchers_) fetcher->stop();
+}
+
+FetchCounters Fetchers::counters() const {
+  FetchCounters sum = fetchers_.front()->counters();
+  std::uint64_t most_waiting = sum.waiting;
+  for (std::size_t part = 1; part < fetchers_.size(); ++part) {
+    const FetchCounters counters = fetchers_[part]->counters();
+    sum += counters;
+    // Trainers wait most likely for the source of which most records are awaited.
+    if (counters.waiting <= most_waiting) continue;
+    most_waiting = counters.waiting;
+    sum.present = counters.present;
+  }
+  return sum;
+}
+
+source::Counters Fetchers::source_counters() const {
+  source::Counters sum = fetchers_.front()->source_counters();
+  for (std::size_t part = 1; part < fetchers_.size(); ++part) {
+    sum += fetchers_[part]->source_counters();
+  }
+  return sum;
+}
+
+ReadsInFlight::View Fetchers::reads(std::size_t oldest_max, std::uint64_t now_ns) const {
+  ReadsInFlight::View all;
+  for (const auto& fetcher : fetchers_) {
+    ReadsInFlight::View view = fetcher->reads().view(oldest_max, now_ns);
+    all.oldest.insert(all.oldest.end(), view.oldest.begin(), view.oldest.end());
+    all.count += view.count;
+    if (all.pause_error.empty()) all.pause_error = std::move(view.pause_error);
+  }
+  std::ranges::stable_sort(all.oldest, {}, &ReadInFlight::begin_ns);
+  if (all.oldest.size() > oldest_max) all.oldest.resize(oldest_max);
+  return all;
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,35 @@
+// The fetchers of a stream: one for each source, so each store has its own pauses and limits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/fetch/fetcher.h"
+#include "record/core/data_set.h"
+
+namespace echoline::engine {
+
+// Any thread may call it, except stop: no fetcher's own thread.
+class Fetchers {
+ public:
+  // One for each part of the data set, which must outlive this.
+  Fetchers(std::vector<std::unique_ptr<Fetcher>> fetchers, const record::DataSet& data_set);
+
+  void request(std::vector<FetchRequest> requests);
+  void stop();
+
+  // Sums over the sources.
+  FetchCounters counters() const;
+  source::Counters source_counters() const;
+  ReadsInFlight::View reads(std::size_t oldest_max, std::uint64_t now_ns) const;
+  // Null where nothing is prepared elsewhere. A mixture is not.
+  const RemoteReader* remote() const { return fetchers_.front()->remote(); }
+
+ private:
+  const std::vector<std::unique_ptr<Fetcher>> fetchers_;
+  const record::DataSet& data_set_;
+};
+
+}  // namespace echoline::engine
