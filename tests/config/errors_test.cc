@@ -206,7 +206,7 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:8:9: key 'echo': follows 'publish'; it belongs between 'read' and 'publish', after "
      "any 'shuffle'"},
     {"no_read_first", "streams:\n  a:\n    pipeline:\n      - batch: {size: 8}\n",
-     "t.yaml:4:9: key 'batch': is the first step; a pipeline begins with 'read'"},
+     "t.yaml:4:9: key 'batch': is the first step; a pipeline begins with 'read' or 'mix'"},
     {"no_pipeline", "streams:\n  a: {seed: 1}\n",
      "t.yaml:2:3: key 'pipeline': missing; it is required"},
     {"stream_name", "streams:\n  a/b: {seed: 1, pipeline: [{read: {url: x}}]}\n",

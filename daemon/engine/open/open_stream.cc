@@ -60,7 +60,7 @@ plan::MixSpec mix_spec(const v1::Mix& mix, const record::DataSet& data_set) {
   spec.at_end = mix_end(mix);
   spec.rows = mix.records();
   for (const v1::MixSource& source : mix.sources()) spec.weights.push_back(source.weight());
-  for (const record::Part& part : data_set.parts()) spec.shards.push_back(part.shards);
+  for (const record::Part& part : data_set.source_parts()) spec.shards.push_back(part.shards);
   return spec;
 }
 

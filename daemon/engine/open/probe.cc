@@ -43,7 +43,7 @@ Status probe_record(const OpenedData& data, const batch::Preparer& preparer, std
 // The first records of an epoch; of a mixture, those of each source.
 std::vector<std::vector<std::uint64_t>> records_to_try(const record::DataSet& data_set,
                                                        const plan::Plan& plan) {
-  const std::vector<record::Part> parts = data_set.parts();
+  const std::vector<record::Part> parts = data_set.source_parts();
   std::vector<std::vector<std::uint64_t>> all(parts.size());
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const bool alone = parts.size() == 1;

@@ -60,7 +60,7 @@ class DataSet {
   virtual std::string metadata_text() const { return {}; }
 
   // The sources of a mixture, in their order. Other data sets have one part.
-  virtual std::vector<Part> parts() const {
+  virtual std::vector<Part> source_parts() const {
     return {{0, index().record_count(), index().shard_count()}};
   }
   // The number of the part that has a record.

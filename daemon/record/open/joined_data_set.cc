@@ -114,7 +114,7 @@ class JoinedDataSet final : public DataSet {
     return std::ranges::all_of(
         parts_, [](const NamedDataSet& part) { return part.data_set->random_access(); });
   }
-  std::vector<Part> parts() const override {
+  std::vector<Part> source_parts() const override {
     std::vector<Part> parts;
     std::uint64_t first = 0;
     for (const NamedDataSet& part : parts_) {
