@@ -185,7 +185,7 @@ Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
 
 StreamStats Stream::stats(std::uint64_t now_ns) const {
   StreamStats stats;
-  report_definition(*core_, definition_, echo_factor_.control().present(), stats);
+  report_definition(*core_, echo_factor_.control().present(), stats);
   report_counters(*core_, stats);
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();
