@@ -34,6 +34,7 @@ struct Invocation {
   std::string stream;
   std::string patience = "5s";
   std::string factor;
+  bool forget_place = false;
   bool allow_missing = false;
   bool stall = false;
   bool json = false;
@@ -206,11 +207,20 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
       ->capture_default_str();
   CLI::App& set_echo = add_command(
       app, call, "set-echo", "Change the echo factor of the batches that are not planned yet",
-      [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
+      [&call]() -> Status {
+        if (call.factor.empty() && !call.forget_place)
+          return {Code::kInvalidArgument, "set-echo: FACTOR is missing, as 1.5"};
+        return cli::set_echo(call.daemon, call.stream, call.factor);
+      });
   for (CLI::App* command : {&remove, &drain, &set_echo}) add_stream_name(*command, call);
-  set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")
-      ->required()
-      ->check(check_factor);
+  CLI::Option* factor =
+      set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")->check(check_factor);
+  set_echo
+      .add_flag(
+          "--forget-place", call.forget_place,
+          "Instead: let the daemon choose the place of 'echo' again when the stream is opened "
+          "next, where the pipeline leaves it to the daemon")
+      ->excludes(factor);
   for (CLI::App* command : {&create, &remove, &drain, &set_echo}) add_control(*command, call);
 }
 

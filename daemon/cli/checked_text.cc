@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/pluralize.h"
+#include "config/echo_places.h"
 #include "config/pipeline.h"
 #include "config/values.h"
 
@@ -13,6 +14,12 @@ namespace echoline::cli {
 namespace {
 
 std::string echo_text(const v1::Stream& stream) {
+  if (config::leaves_echo_place(stream)) {
+    // Factor and window are the same at any place.
+    const std::string text =
+        echo_text(config::with_echo_at(stream, config::echo_places(stream).back()));
+    return "echo where the daemon chooses" + text.substr(text.find(" x "));
+  }
   const config::EchoPlace place = config::echo_place(stream);
   if (place == config::EchoPlace::kNone) return "no echo";
   const std::string factor =
@@ -93,7 +100,9 @@ std::string not_checked_text(const CheckedStreams& all) {
 
 nlohmann::ordered_json stream_json(const Checked& checked) {
   nlohmann::ordered_json line = {
-      {"echo_point", std::string(config::to_string(config::echo_place(*checked.stream)))},
+      {"echo_point", config::leaves_echo_place(*checked.stream)
+                         ? "auto"
+                         : std::string(config::to_string(config::echo_place(*checked.stream)))},
       {"echo_factor", config::echo_factor(*checked.stream) / 1000.0},
       {"batch_size", config::batch_step(*checked.stream).size()},
       {"data_seen", checked.looked},
@@ -130,6 +139,9 @@ std::string checked_text(const std::string& file, const v1::Daemon& daemon,
   for (const auto& [name, checked] : all) {
     text += fmt::format("stream {}: {}, batches of {}\n", name, echo_text(*checked.stream),
                         config::batch_step(*checked.stream).size());
+    if (!checked.echo_choice.empty()) {
+      text += fmt::format("  echo place: {}\n", checked.echo_choice);
+    }
     text += stream_text(file, checked, free_bytes);
     for (const std::string& line : checked.code) {
       text += fmt::format("  {}; called twice for a few samples: equal\n", line);

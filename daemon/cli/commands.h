@@ -97,6 +97,7 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
                           const std::string& patience);
 
 // `factor` as "1.5". Prints the position at which the new factor starts.
+// Without a factor: forgets the place of an echo that the daemon has placed.
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor);
 
 struct ReadOptions {

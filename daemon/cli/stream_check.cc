@@ -1,6 +1,6 @@
 #include "cli/stream_check.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +13,9 @@
 #include "cli/first_record.h"
 #include "cli/repeat_check.h"
 #include "cli/row_attempts.h"
+#include "config/echo_places.h"
 #include "config/pipeline.h"
+#include "engine/open/kept_echo_place.h"
 #include "engine/open/open_stream.h"
 #include "record/core/local_file.h"
 #include "record/index/folder_listing.h"
@@ -73,9 +75,27 @@ class CacheFolder {
   std::string made_;
 };
 
-Status measure(const std::string& name, const v1::Daemon& daemon, Checked& checked) {
+// The stream as a daemon would open it. A place that is not chosen yet: that after `decode`.
+v1::Stream with_place(const std::string& name, const v1::Stream& stream, const v1::Daemon& daemon,
+                      std::string& choice) {
+  if (!config::leaves_echo_place(stream)) return stream;
+  const auto kept = engine::KeptEchoPlace(daemon.state_dir(), name).load(stream);
+  if (kept.has_value()) {
+    choice = "chosen before: " + kept->why;
+    return config::with_echo_at(stream, kept->place);
+  }
+  std::vector<std::string> places;
+  for (const int place : config::echo_places(stream)) {
+    places.push_back(config::place_text(stream, place));
+  }
+  choice = fmt::format("the daemon chooses at its first start: {}", fmt::join(places, ", "));
+  return config::with_echo_at(stream, config::place_after_decode(stream));
+}
+
+Status measure(const std::string& name, const v1::Stream& placed, const v1::Daemon& daemon,
+               Checked& checked) {
   CacheFolder folder;
-  const v1::Stream stream = folder.stand_in(*checked.stream);
+  const v1::Stream stream = folder.stand_in(placed);
   const auto ignore = [](const Status&) {};
   engine::MemoryBudget budget(daemon.memory());
   engine::WorkerPool pool(1);
@@ -143,17 +163,18 @@ Result<bool> look_at(const v1::Stream& stream, const v1::Read& read, const std::
 
 }  // namespace
 
-Result<Checked> check_stream(const std::string& name, const v1::Stream& stream,
+Result<Checked> check_stream(const std::string& name, const v1::Stream& given,
                              const v1::Daemon& daemon) {
   Checked checked;
-  checked.stream = &stream;
+  checked.stream = &given;
   checked.looked = true;
+  const v1::Stream stream = with_place(name, given, daemon, checked.echo_choice);
   bool all_known = true;
   for (const v1::Read* read : config::reads_of(stream)) {
     ECHOLINE_ASSIGN(const bool known, look_at(stream, *read, daemon.state_dir()));
     all_known = all_known && known;
   }
-  if (all_known) ECHOLINE_TRY(measure(name, daemon, checked));
+  if (all_known) ECHOLINE_TRY(measure(name, stream, daemon, checked));
   return checked;
 }
 

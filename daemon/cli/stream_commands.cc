@@ -133,6 +133,15 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor) {
   v1::SetEchoRequest request;
   request.set_name(stream);
+  if (factor.empty()) {
+    request.set_forget_place(true);
+    ECHOLINE_TRY(ControlClient::open(daemon)->set_echo(request).status());
+    fmt::print(
+        "the place of echo in {} is forgotten; when the stream is opened next, the daemon "
+        "measures and chooses again\n",
+        stream);
+    return Status();
+  }
   ECHOLINE_ASSIGN(const std::uint32_t thousandths, config::parse_thousandths(factor));
   request.set_factor_thousandths(thousandths);
   ECHOLINE_ASSIGN(const v1::SetEchoResponse changed,

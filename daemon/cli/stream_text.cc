@@ -10,6 +10,7 @@
 #include "base/pluralize.h"
 #include "config/names.h"
 #include "config/values.h"
+#include "echoline/shm/ring_layout.h"
 
 namespace echoline::cli {
 namespace {
@@ -48,6 +49,13 @@ Json consumer_json(const v1::Consumer& consumer) {
           {"batches", consumer.batches()},
           {"lag_rows", consumer.lag_rows()},
           {"wait_seconds", consumer.wait_seconds()}};
+}
+
+Json loss_json(const v1::ReportedLoss& loss) {
+  return {{"job", loss.job()},
+          {"use", loss.use()},
+          {"rows", loss.rows()},
+          {"loss_sum", loss.loss_sum()}};
 }
 
 Json stage_json(const v1::Stage& stage) {
@@ -100,6 +108,7 @@ Json to_json(const v1::StreamStatus& stream) {
                {"echo_point", stream.echo_point()},
                {"echo_factor", stream.factor_thousandths() / 1000.0},
                {"echo_factor_auto", stream.auto_factor()},
+               {"echo_choice", stream.echo_choice()},
                {"seed", stream.seed()},
                {"fingerprint", stream.fingerprint()},
                {"memory_bytes", stream.memory_bytes()}};
@@ -109,11 +118,15 @@ Json to_json(const v1::StreamStatus& stream) {
   json["fields"] = Json::array();
   json["consumers"] = Json::array();
   json["stages"] = Json::array();
+  json["reported_losses"] = Json::array();
   for (const v1::Field& field : stream.fields()) json["fields"].push_back(field_json(field));
   for (const v1::Consumer& one : stream.consumers())
     json["consumers"].push_back(consumer_json(one));
   for (const v1::Stage& stage : stream.stages()) json["stages"].push_back(stage_json(stage));
   if (stream.mixed_size() > 0) json["sources"] = sources_json(stream);
+  for (const v1::ReportedLoss& loss : stream.reported_losses()) {
+    json["reported_losses"].push_back(loss_json(loss));
+  }
   return json;
 }
 
@@ -136,6 +149,25 @@ std::string consumers_text(const v1::StreamStatus& stream) {
                     pluralize(one.batches(), "batch"), one.wait_seconds(),
                     one.lag_rows() == 0 ? "" : ", behind by " + pluralize(one.lag_rows(), "row"));
   }
+  return text;
+}
+
+std::string use_text(std::uint32_t use) {
+  if (use == 0) return "fresh";
+  return fmt::format("use {}{}", use + 1, use + 1 == shm::kLossUses ? " and later" : "");
+}
+
+// A line for each job: the mean loss of each use.
+std::string losses_text(const v1::StreamStatus& stream) {
+  std::map<std::string, std::string> by_job;
+  for (const v1::ReportedLoss& one : stream.reported_losses()) {
+    std::string& uses = by_job[one.job()];
+    uses +=
+        fmt::format("{}{} {:.4g} ({})", uses.empty() ? "" : ", ", use_text(one.use()),
+                    one.loss_sum() / static_cast<double>(one.rows()), pluralize(one.rows(), "row"));
+  }
+  std::string text;
+  for (const auto& [job, uses] : by_job) text += fmt::format("loss         {}: {}\n", job, uses);
   return text;
 }
 
@@ -206,12 +238,16 @@ std::string stream_text(const v1::StreamStatus& stream) {
   text += fmt::format("epoch        {}, {} of {}\n", pluralize(stream.rows_per_epoch(), "row"),
                       pluralize(stream.batches_per_epoch(), "batch"), stream.batch_size());
   text += fmt::format("echo         {}\n", echo_text(stream));
+  if (!stream.echo_choice().empty()) {
+    text += fmt::format("echo place   {}\n", stream.echo_choice());
+  }
   text += fmt::format("memory       {}\n", config::format_bytes(stream.memory_bytes()));
   text += fmt::format("fingerprint  {}, seed {}\n", stream.fingerprint(), stream.seed());
   for (const v1::Field& field : stream.fields()) {
     text += fmt::format("field        {}: {}\n", field.name(), shape_text(field));
   }
-  return text + counts_text(stream) + stages_text(stream) + consumers_text(stream);
+  return text + counts_text(stream) + stages_text(stream) + consumers_text(stream) +
+         losses_text(stream);
 }
 
 std::string stall_text(const v1::StreamStatus& stream) {

@@ -219,7 +219,9 @@ Status check_normalize(const v1::Decode& decode, const v1::Normalize& step,
 
 // Which samples are kept depends on the free memory, pixels must not.
 Status check_fast(const v1::Stream& stream, const SourceLocations& locations) {
-  if (!caches_decoded(stream) && echo_place(stream) != EchoPlace::kSample) return Status();
+  // A place that the daemon chooses can be this one.
+  const bool keeps = echo_place(stream) == EchoPlace::kSample || stream.has_echo();
+  if (!caches_decoded(stream) && !keeps) return Status();
   const v1::Decode& decode = decode_step(stream);
   for (const std::string& name : field_names(decode)) {
     const v1::DecodeField& field = decode.fields().at(name);

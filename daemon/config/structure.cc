@@ -198,20 +198,39 @@ Status check_spread(const v1::Stream& stream, const v1::Echo& echo,
                   stream.lanes() > 1 ? " per lane" : ""));
 }
 
-Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
-  const v1::Echo* echo = echo_step(stream);
-  if (echo == nullptr) return Status();
-  if (echo->has_spread()) return check_spread(stream, *echo, locations);
-  if (!echo->has_window()) {
-    return locations.error(*echo, "window", "missing; it is required, except with 'spread: step'");
+Status check_window(const v1::Echo& echo, const SourceLocations& locations) {
+  if (!echo.has_window()) {
+    return locations.error(echo, "window", "missing; it is required, except with 'spread: step'");
   }
   // The largest factor decides how many records are kept, so it has no default here.
-  if (echo_is_auto(stream) && !echo->has_max()) {
-    return locations.error(*echo, "factor", "'auto' needs max, the largest factor it may set");
+  if (echo.factor() == 0 && !echo.has_max()) {
+    return locations.error(echo, "factor", "'auto' needs max, the largest factor it may set");
   }
   // Equal is allowed: then the factor can only be lowered.
-  if (!echo->has_max() || echo->max() >= echo->factor()) return Status();
-  return locations.error(*echo, "max", "smaller than the factor; allowed: the factor or more");
+  if (!echo.has_max() || echo.max() >= echo.factor()) return Status();
+  return locations.error(echo, "max", "smaller than the factor; allowed: the factor or more");
+}
+
+Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
+  const v1::Echo* echo = echo_step(stream);
+  if (!stream.has_echo()) {
+    if (echo == nullptr) return Status();
+    return echo->has_spread() ? check_spread(stream, *echo, locations)
+                              : check_window(*echo, locations);
+  }
+  if (echo != nullptr) {
+    return locations.error(
+        stream, "echo",
+        "the pipeline has an 'echo' step, too; keep the step to choose its place "
+        "yourself, or this one to let the daemon choose");
+  }
+  if (stream.echo().has_spread()) {
+    return locations.error(
+        stream.echo(), "spread",
+        "needs a place of your choice, before the augmentations: write 'echo' as "
+        "a step of the pipeline");
+  }
+  return check_window(stream.echo(), locations);
 }
 
 Status check_lanes(const v1::Stream& stream, const SourceLocations& locations) {

@@ -26,6 +26,7 @@ struct ReaderView {
   plan::Position left_out_begin;
   plan::Position left_out_end;
   shm::DeviceFigures device;  // since it attached; all zero without a GPU
+  shm::LossFigures losses{};  // since it attached; as claimed
   bool misbehaved = false;
 };
 

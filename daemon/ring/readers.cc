@@ -78,6 +78,7 @@ ReaderView Cursor::view() const {
   view.left_out_begin = {out.left.epoch, out.left.row};
   view.left_out_end = {out.landed.epoch, out.landed.row};
   view.device = shm::read_device(page());
+  view.losses = shm::read_losses(page());
   view.misbehaved = misbehaved_;
   return view;
 }

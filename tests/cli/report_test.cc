@@ -67,6 +67,26 @@ TEST(Bar, IsAsLongAsAskedAndNeverFullerThanFull) {
   EXPECT_EQ(draw_bar(9, 2, 4), "[####] 100%");
 }
 
+TEST(StreamText, HasTheMeanLossOfEachUse) {
+  v1::StreamStatus stream;
+  const auto add = [&](std::uint32_t use, std::uint64_t rows, double sum) {
+    v1::ReportedLoss& loss = *stream.add_reported_losses();
+    loss.set_job("default");
+    loss.set_use(use);
+    loss.set_rows(rows);
+    loss.set_loss_sum(sum);
+  };
+  add(0, 100, 250);
+  add(1, 1, 0.5);
+  add(15, 2, 1);
+  EXPECT_THAT(stream_text(stream),
+              HasSubstr("loss         default: fresh 2.5 (100 rows), use 2 0.5 (1 row), use 16 and "
+                        "later 0.5 (2 rows)\n"));
+  const auto json = nlohmann::json::parse(stream_json(stream));
+  EXPECT_EQ(json["reported_losses"][1]["use"], 1);
+  EXPECT_EQ(json["reported_losses"][0]["loss_sum"], 250.0);
+}
+
 TEST(StreamText, HasNumbersAsNumbersInJson) {
   v1::StreamStatus stream;
   stream.set_name("train");

@@ -144,6 +144,18 @@ const std::vector<Mistake> kMistakes = {
      with_steps(std::string(kDecode) + "      - echo: {factor: auto, spread: step}\n"),
      "t.yaml:6:24: key 'factor': 'spread: step' needs a whole number that divides the 8 rows of a "
      "batch"},
+    {"echo_twice",
+     "streams:\n  train:\n    echo: {factor: 2, window: 10}\n" +
+         with_steps(std::string(kDecode) + "      - echo: {factor: 2, window: 10}\n").substr(18),
+     "t.yaml:3:5: key 'echo': the pipeline has an 'echo' step, too; keep the step to choose its "
+     "place yourself, or this one to let the daemon choose"},
+    {"spread_without_place",
+     "streams:\n  train:\n    echo: {factor: 2, spread: step}\n" + with_steps(kDecode).substr(18),
+     "t.yaml:3:31: key 'spread': needs a place of your choice, before the augmentations: write "
+     "'echo' as a step of the pipeline"},
+    {"no_window_without_place",
+     "streams:\n  train:\n    echo: {factor: auto, max: 4}\n" + with_steps(kDecode).substr(18),
+     "t.yaml:3:5: key 'window': missing; it is required, except with 'spread: step'"},
     {"no_factor", with_steps("      - echo: {factor: 0, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0 is out of range; allowed: 1 to 1000, or auto"},
     {"max_below_factor",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <optional>
 #include <string>
@@ -177,6 +178,60 @@ TEST_F(SetEcho, SkippedStepsCountByTheChangedLengthsOfEpochs) {
   while (!batch) batch = loader.next();
   EXPECT_EQ(batch->epoch(), 2U);
   EXPECT_EQ(batch->step(), 5U);
+}
+
+// A slow store, so the first place is the one behind the slowest part.
+class EchoPlace : public SetEcho {
+ protected:
+  static constexpr const char* kEcho = "{factor: 2, window: 40}";
+  Status create_placed() {
+    return rig_.create("train", steps(""), std::string("echo: ") + kEcho,
+                       ", throttle: {rate: 700KB/s}");
+  }
+  engine::StreamStats stats(const std::string& name) {
+    for (const engine::StreamStats& one : rig_.engine().stats().streams) {
+      if (one.name == name) return one;
+    }
+    return {};
+  }
+};
+
+TEST_F(EchoPlace, IsChosenOnceAndTheOrderIsThatOfAStepThere) {
+  const Status created = create_placed();
+  ASSERT_TRUE(created.ok()) << created.message();
+  const engine::StreamStats chosen = stats("train");
+  EXPECT_THAT(chosen.echo_choice, HasSubstr("after 'shuffle': fetching ("));
+  EXPECT_EQ(chosen.echo_point, "record");
+  ASSERT_TRUE(rig_.create("explicit", steps(kEcho)).ok());
+  EXPECT_EQ(chosen.fingerprint, stats("explicit").fingerprint);
+  EXPECT_EQ(stats("explicit").echo_choice, "");
+  Loader loader = rig_.attach("train");
+  Loader other = rig_.attach("explicit");
+  EXPECT_EQ(read_batches(loader, 5), read_batches(other, 5));
+  EXPECT_THROW(rig_.attach("train", {.job = "b", .world_size = 2, .local_world_size = 1}), Error);
+  EXPECT_TRUE(create_placed().ok()) << "the same definition";
+}
+
+TEST_F(EchoPlace, IsKeptUntilItIsForgotten) {
+  ASSERT_TRUE(create_placed().ok());
+  const fs::path kept = rig_.folder() / "state/echo_places/train.json";
+  ASSERT_TRUE(fs::exists(kept));
+  // A place that no measurement would choose here.
+  rig_.stop();
+  std::ofstream(kept) << R"({"place": 3, "steps": ["read", "shuffle", "decode", "batch", )"
+                      << R"("publish"], "why": "after 'decode': I said so"})";
+  rig_.start();
+  EXPECT_EQ(stats("train").echo_choice, "after 'decode': I said so");
+  EXPECT_EQ(stats("train").echo_point, "sample");
+  EXPECT_TRUE(rig_.engine().forget_echo_place("train").ok());
+  EXPECT_EQ(stats("train").echo_point, "sample") << "until it is opened again";
+  rig_.restart();
+  EXPECT_EQ(stats("train").echo_point, "record");
+  ASSERT_TRUE(rig_.engine().delete_stream("train").ok());
+  EXPECT_FALSE(fs::exists(kept));
+  create(steps(kEcho));
+  EXPECT_THAT(rig_.engine().forget_echo_place("train").message(),
+              HasSubstr("is not chosen by the daemon"));
 }
 
 }  // namespace

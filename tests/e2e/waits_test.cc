@@ -2,10 +2,14 @@
 // over restarts of the daemon and moves to other passes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "e2e/rig.h"
 #include "engine/api/stats.h"
@@ -92,6 +96,30 @@ TEST_F(Waits, ForASlowJobStayCountedWhenTheOthersMove) {
   EXPECT_NEAR(seconds_of(counted), waited, 0.01 * waited + 0.03);
   EXPECT_GT(seconds_of(counted, WaitCause::kPeer), 0.9);
   EXPECT_EQ(counted.batches, 40U) << "of both passes";
+}
+
+// Figures on the same page as the waits.
+TEST_F(Waits, LossesThatTrainersReportAreSummedByUseOverTheirAttachments) {
+  ASSERT_TRUE(rig_.create("train", steps()).ok());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::string job : {"one", "two"}) {
+    for (int attachment = 0; attachment < 2; ++attachment) {
+      Loader loader = rig_.attach("train", {.job = job});
+      const std::optional<Batch> batch = loader.next();
+      EXPECT_EQ(loader.report(std::vector<float>(batch->rows(), 0.25F), batch->uses()), 8U);
+      EXPECT_EQ(loader.report(std::array{1.0F, nan, 3.0F}, std::array{1U, 1U, 99U}), 2U);
+      EXPECT_THROW(loader.report(std::array{1.0F}, batch->uses()), Error);
+      trainer(job);
+    }
+  }
+  const engine::EngineStats stats = rig_.engine().stats();
+  const std::vector<engine::ReportedLoss>& losses = stats.streams.at(0).reported_losses;
+  ASSERT_EQ(losses.size(), 2U) << "also of jobs that have left";
+  EXPECT_EQ(losses[0].job, "one");
+  EXPECT_EQ(losses[0].rows[0], 16U);
+  EXPECT_EQ(losses[0].sums[0], 4.0);
+  EXPECT_EQ(losses[0].rows[1], 2U);
+  EXPECT_EQ(losses[0].sums[shm::kLossUses - 1], 6.0);
 }
 
 TEST_F(Waits, AContinuousWaitIsCountedOnceOverAMove) {

@@ -1,4 +1,4 @@
-// An echo factor is kept over restarts, for the same stream only.
+// An echo factor, and a place that was chosen, are kept over restarts, for the same stream only.
 #include "engine/stream/kept_factor.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+
+#include "engine/open/kept_echo_place.h"
 
 namespace echoline::engine {
 namespace {
@@ -37,6 +39,34 @@ TEST_F(KeptFactorTest, DamageMeansThatNothingWasKept) {
     std::ofstream(folder_ + "/factors/train." + to_hex(fingerprint_)) << text;
     EXPECT_FALSE(kept.load().has_value()) << text;
   }
+}
+
+TEST_F(KeptFactorTest, APlaceOfEchoIsThereForTheSameStepsOnly) {
+  const KeptEchoPlace kept(folder_, "train");
+  v1::Stream stream;
+  stream.mutable_echo();
+  stream.add_pipeline()->mutable_read();
+  stream.add_pipeline()->mutable_decode();
+  stream.add_pipeline()->mutable_batch()->set_size(8);
+  EXPECT_FALSE(kept.load(stream).has_value());
+  kept.save(stream, {2, "after 'decode': a test"});
+  ASSERT_TRUE(kept.load(stream).has_value());
+  EXPECT_EQ(kept.load(stream)->place, 2);
+  EXPECT_EQ(kept.load(stream)->why, "after 'decode': a test");
+  stream.mutable_pipeline(2)->mutable_batch()->set_size(16);
+  EXPECT_TRUE(kept.load(stream).has_value()) << "settings may change";
+  v1::Stream other = stream;
+  other.mutable_pipeline(1)->mutable_shuffle();
+  EXPECT_FALSE(kept.load(other).has_value());
+  EXPECT_FALSE(KeptEchoPlace(folder_, "other").load(stream).has_value());
+  for (const std::string text :
+       {"", "{}", "[1]", R"({"place": 7, "steps": ["read", "decode", "batch"], "why": ""})",
+        R"({"place": "2", "steps": ["read", "decode", "batch"], "why": ""})"}) {
+    std::ofstream(folder_ + "/echo_places/train.json") << text;
+    EXPECT_FALSE(kept.load(stream).has_value()) << text;
+  }
+  kept.remove();
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/echo_places/train.json"));
 }
 
 TEST_F(KeptFactorTest, WithoutAStateFolderNothingIsKept) {

@@ -1,7 +1,11 @@
-// Counters belong to a trainer, not to one of its attachments.
+// Counters belong to a trainer, not to one of its attachments; losses to a job.
 #include "engine/jobs/trainer_counters.h"
 
 #include <gtest/gtest.h>
+
+#include <limits>
+
+#include "engine/jobs/reported_losses.h"
 
 namespace echoline::engine {
 namespace {
@@ -50,6 +54,54 @@ TEST(DetachedCounters, AreBoundedByTimeAndNumber) {
   EXPECT_EQ(detached.size(), DetachedCounters::kTrainersMax);
   EXPECT_EQ(detached.take(kJob, 9, 2000).counters.batches, 0U) << "the oldest went first";
   EXPECT_EQ(detached.take(kJob, 10, 2000).counters.batches, 1U);
+}
+
+shm::LossFigures losses(std::uint64_t reports, std::uint64_t fresh_rows, double fresh_sum) {
+  shm::LossFigures figures{};
+  figures.reports = reports;
+  figures.rows[0] = fresh_rows;
+  figures.sums[0] = fresh_sum;
+  return figures;
+}
+
+TEST(ReportedLosses, AddWhatIsNewOfEachTrainerOfAJob) {
+  ReportedLosses reported;
+  shm::LossFigures one{}, two{};
+  reported.see("a", losses(1, 8, 4.0), one);
+  reported.see("a", losses(1, 8, 4.0), one);
+  reported.see("a", losses(2, 10, 5.5), one);
+  reported.see("a", losses(1, 2, -1.0), two);
+  reported.see("b", losses(0, 0, 0), two = {});
+  ASSERT_EQ(reported.report().size(), 1U) << "b reports nothing";
+  EXPECT_EQ(reported.report()[0].rows[0], 12U);
+  EXPECT_EQ(reported.report()[0].sums[0], 4.5);
+}
+
+TEST(ReportedLosses, IgnoreImpossibleClaims) {
+  ReportedLosses reported;
+  shm::LossFigures seen{};
+  reported.see("a", losses(1, 8, 4.0), seen);
+  reported.see("a", losses(2, 9, std::numeric_limits<double>::infinity()), seen);
+  reported.see("a", losses(3, 9, 5.0), seen);
+  reported.see("a", losses(4, 1, 6.0), seen);
+  EXPECT_EQ(reported.report()[0].rows[0], 8U);
+  EXPECT_EQ(reported.report()[0].sums[0], 4.0);
+  reported.see("a", losses(5, 3, 7.0), seen);
+  EXPECT_EQ(reported.report()[0].rows[0], 10U) << "valid claims count again";
+}
+
+TEST(ReportedLosses, KeepTheJobsThatReportedLast) {
+  ReportedLosses reported;
+  for (std::size_t job = 0; job <= ReportedLosses::kJobsMax; ++job) {
+    for (const std::string& name : {std::to_string(job), std::string("steady")}) {
+      shm::LossFigures seen{};
+      reported.see(name, losses(1, 1, 1), seen);
+    }
+  }
+  const std::vector<ReportedLoss> jobs = reported.report();
+  EXPECT_EQ(jobs.size(), ReportedLosses::kJobsMax);
+  EXPECT_EQ(jobs.back().job, "steady");
+  EXPECT_EQ(jobs.back().rows[0], ReportedLosses::kJobsMax + 1);
 }
 
 }  // namespace

@@ -296,6 +296,17 @@ class Deaths(unittest.TestCase):
                     threading.Timer(0.3, server.start).start()
             self.assertEqual(steps, list(range(10)))
 
+    def test_losses_are_reported_for_rows_with_a_use(self):
+        with RingServer() as server, echoline.Loader("train", runtime_dir=server.dir) as loader:
+            batch = loader.next()
+            self.assertEqual(loader.report(np.arange(4) / 2, batch.uses), 4)
+            self.assertEqual(loader.report([0.5, np.nan, np.inf], [0, 1, 2]), 1)
+            self.assertEqual(loader.report(np.zeros(0, np.float16), batch.uses[:0]), 0)
+            for losses, uses, said in ((0.5, batch.uses, "a loss without reduction"), (np.zeros((4, 1)), batch.uses, "shapes"),
+                                       (batch.uses, np.zeros(4), "report\\(losses, uses\\)")):
+                with self.assertRaisesRegex(echoline.InvalidArgument, said):
+                    loader.report(losses, uses)
+
     def test_a_time_out_is_a_timeout_error(self):
         with RingServer(batches_max=0) as server:
             loader = echoline.Loader("train", runtime_dir=server.dir)

@@ -95,6 +95,12 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
             self.assertEqual(status, 100 - signal.SIGSEGV, said)
             self.assertIn("a forked child to field 'image'", said)
 
+    def test_losses_that_still_have_gradients_are_reported(self):
+        with RingServer() as server, self.loader(server) as loader:
+            batch = loader.next()
+            losses = torch.ones(4, dtype=torch.bfloat16, requires_grad=True) * 2
+            self.assertEqual(loader.report(losses, batch.uses), 4)
+
     def test_states_work_as_those_of_a_stateful_data_loader(self):
         def epochs(make):
             """What loaders give that continue before the first batch, within an epoch, and at its end."""

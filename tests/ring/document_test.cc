@@ -55,13 +55,18 @@ TEST(Document, ListsEveryMemberAtItsOffset) {
 TEST(Document, NamesTheSizeOfEveryStruct) {
   std::map<std::string, std::size_t> sizes;
   (void)places_in_document(sizes);
-  const std::map<std::string, std::size_t> expected{
-      {"RingHeader", sizeof(RingHeader)},   {"FieldEntry", sizeof(FieldEntry)},
-      {"Descriptor", sizeof(Descriptor)},   {"WriterPage", sizeof(WriterPage)},
-      {"FactorLog", sizeof(FactorLog)},     {"FactorLogEntry", sizeof(FactorLogEntry)},
-      {"CursorPage", sizeof(CursorPage)},   {"AttachRequest", sizeof(AttachRequest)},
-      {"AttachReply", sizeof(AttachReply)}, {"Notice", sizeof(Notice)},
-      {"FactorEntry", sizeof(FactorEntry)}};
+  const std::map<std::string, std::size_t> expected{{"RingHeader", sizeof(RingHeader)},
+                                                    {"FieldEntry", sizeof(FieldEntry)},
+                                                    {"Descriptor", sizeof(Descriptor)},
+                                                    {"WriterPage", sizeof(WriterPage)},
+                                                    {"LossFigures", sizeof(LossFigures)},
+                                                    {"FactorLog", sizeof(FactorLog)},
+                                                    {"FactorLogEntry", sizeof(FactorLogEntry)},
+                                                    {"CursorPage", sizeof(CursorPage)},
+                                                    {"AttachRequest", sizeof(AttachRequest)},
+                                                    {"AttachReply", sizeof(AttachReply)},
+                                                    {"Notice", sizeof(Notice)},
+                                                    {"FactorEntry", sizeof(FactorEntry)}};
   EXPECT_EQ(sizes, expected);
 }
 

@@ -86,6 +86,10 @@
   ROW(CursorPage, device_copy_ns, 408, 8)     \
   ROW(CursorPage, device_wait_ns, 416, 8)     \
   ROW(CursorPage, reserved2, 424, 88)         \
+  ROW(CursorPage, losses, 512, 264)           \
+  ROW(LossFigures, reports, 0, 8)             \
+  ROW(LossFigures, rows, 8, 128)              \
+  ROW(LossFigures, sums, 136, 128)            \
   ROW(AttachRequest, magic, 0, 8)             \
   ROW(AttachRequest, door_major, 8, 4)        \
   ROW(AttachRequest, door_minor, 12, 4)       \

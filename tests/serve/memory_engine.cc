@@ -110,6 +110,11 @@ Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::strin
   return std::vector{engine::FactorStart{.jobs = {"a"}, .epoch = 2, .block = factor, .row = 640}};
 }
 
+Status MemoryEngine::forget_echo_place(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return streams_.contains(name) ? Status() : no_stream(name);
+}
+
 Result<std::shared_ptr<engine::SampleRun>> MemoryEngine::prepare(
     const engine::SampleQuestion& question, engine::SampleAnswer) {
   return Status(Code::kNotFound, "no stream '" + question.stream + "'");
@@ -167,6 +172,12 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
   stats.steps.push_back({"decode image", 64, 1'000'000'000});
+  engine::ReportedLoss& loss = stats.reported_losses.emplace_back();
+  loss.job = "default";
+  loss.rows[0] = 64;
+  loss.sums[0] = 96.5;
+  loss.rows[15] = 2;
+  loss.sums[15] = -1;
   stats.preparation.first_times.add(4'000'000, 64);
   engine::ConsumerStats consumer;
   consumer.job = "default";

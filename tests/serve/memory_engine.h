@@ -35,6 +35,7 @@ class MemoryEngine final : public engine::Engine {
   // Every existing stream has one pass, with job "a".
   Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) override;
+  Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
                                                      engine::SampleAnswer answer) override;
   // Each part has one span of 1,000 ns, and the next number as `batch`.

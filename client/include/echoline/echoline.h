@@ -284,6 +284,16 @@ ECHOLINE_API const uint64_t* echoline_batch_sample_ids(const echoline_batch* bat
 ECHOLINE_API const uint32_t* echoline_batch_uses(const echoline_batch* batch);
 ECHOLINE_API const uint32_t* echoline_batch_row_flags(const echoline_batch* batch);
 
+/* ---- what a repeat is worth ---- */
+
+/* Gives back the losses of rows, for the daemon's metrics: it sums them by use number and never
+ * changes the order or the echo factor because of them. `uses`: of each row, as
+ * echoline_batch_uses returned them; the batch may be released by now. Rows whose loss is not
+ * finite are left out; *counted, unless NULL, has the number of the others. No system call. What is
+ * reported while the daemon is away is lost; a daemon of an older release ignores it. */
+ECHOLINE_API int echoline_report(echoline_loader* loader, const float* losses, const uint32_t* uses,
+                                 size_t rows, size_t* counted);
+
 /* ---- other trainers ---- */
 
 /* Messages of the daemon about other ranks of this job, for people to read: a rank died, left in

@@ -300,6 +300,20 @@ class Loader {
   // Ends the attachment: waiting and later calls of next() throw. state() and info() still work.
   void close() { detail::check(echoline_close(handle_.get())); }
 
+  // Gives back one loss for each row, with the uses that Batch::uses() had, for the daemon's
+  // metrics. Returns how many of them are finite and were counted; see echoline_report.
+  std::size_t report(std::span<const float> losses, std::span<const std::uint32_t> uses) {
+    if (losses.size() != uses.size()) {
+      throw Error(ECHOLINE_INVALID_ARGUMENT, "report: " + std::to_string(losses.size()) +
+                                                 " losses for " + std::to_string(uses.size()) +
+                                                 " rows; give one loss for each row");
+    }
+    std::size_t counted = 0;
+    detail::check(
+        echoline_report(handle_.get(), losses.data(), uses.data(), losses.size(), &counted));
+    return counted;
+  }
+
   // The oldest message of the daemon about other ranks, for people to read; see echoline_take_news.
   std::optional<std::string> take_news() {
     std::string text(1024, '\0');

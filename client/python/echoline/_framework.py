@@ -112,6 +112,10 @@ class FrameworkLoader(ABC, Generic[Item]):
     def __len__(self) -> int:
         return len(self._loader)
 
+    def report(self, losses: Any, uses: Any) -> int:
+        """As echoline.Loader.report."""
+        return self._loader.report(losses, uses)
+
     def state_dict(self) -> Dict[str, Any]:
         """The position after the batches that were returned."""
         return self._loader.state_dict()

@@ -13,6 +13,8 @@ import time
 import weakref
 from typing import Any, Dict, Mapping, Optional, Tuple, Union, cast
 
+import numpy as np
+
 from ._batch import Batch, Field, FieldSpec, describe, numpy_dtype, value_maker
 from ._configuration import Configuration, configuration_first, is_configuration
 from ._errors import Error, FailedPrecondition, InvalidArgument, NotFound
@@ -237,6 +239,23 @@ class Loader(native.Loader):
         if steps < 0:
             raise InvalidArgument(f"can't skip {steps} steps")
         self._skip(steps)
+
+    # ---- what a repeat is worth ----
+
+    def report(self, losses: Any, uses: Any) -> int:
+        """Gives back one loss for each row, for the daemon's metrics: `echoline show` has their mean for fresh rows,
+        second uses and so on. It never changes the order or the echo factor.
+
+        `uses`: of the same rows, from `batch.uses`; take it before the batch is gone. Rows whose loss is not finite are
+        left out; returns the number of the others. What is reported while the daemon is away is lost.
+        """
+        values, numbers = np.asarray(losses), np.asarray(uses)
+        if values.ndim != 1 or values.shape != numbers.shape:
+            raise InvalidArgument(f"report needs one loss and one use for each row, not shapes {list(values.shape)} and "
+                                  f"{list(numbers.shape)}: use a loss without reduction, and batch.uses")
+        if numbers.dtype.kind not in "iu":
+            raise InvalidArgument(f"uses are whole numbers, not {numbers.dtype}: the order is report(losses, uses)")
+        return self._report(values.astype(np.float32).tobytes(), numbers.astype(np.uint32).tobytes())
 
     # ---- state ----
 

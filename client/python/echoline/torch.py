@@ -219,6 +219,10 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
         else:
             raise NotImplementedError(f"device {device} is not supported; copy with tensor.to({str(device)!r})")
 
+    def report(self, losses: torch.Tensor, uses: Any) -> int:
+        """As echoline.Loader.report. Losses on a GPU are awaited, so do not report each of them."""
+        return self._loader.report(losses.detach().float().cpu().numpy(), uses)
+
     def _make(self, batch: Any, names: Sequence[str]) -> TensorBatch:
         if self._on_gpu:
             return TensorBatch(_device_values(batch, names, self._channels_last), batch)

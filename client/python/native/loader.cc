@@ -1,5 +1,7 @@
 #include "loader.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "batch.h"
@@ -154,6 +156,22 @@ Py_ssize_t length(PyObject* self) {
   return check(status) ? static_cast<Py_ssize_t>(steps) : -1;
 }
 
+// _report(losses, uses): bytes of float32 and of uint32, one for each row; the number of rows that
+// were counted.
+PyObject* report(PyObject* self, PyObject* arguments) {
+  const char *losses = nullptr, *uses = nullptr;
+  Py_ssize_t losses_bytes = 0, uses_bytes = 0;
+  if (PyArg_ParseTuple(arguments, "y#y#:_report", &losses, &losses_bytes, &uses, &uses_bytes) == 0)
+    return nullptr;
+  const std::size_t rows = static_cast<std::size_t>(std::min(losses_bytes, uses_bytes)) / 4;
+  std::size_t counted = 0;
+  const auto give = [&](echoline_loader* handle) {
+    return echoline_report(handle, reinterpret_cast<const float*>(losses),
+                           reinterpret_cast<const std::uint32_t*>(uses), rows, &counted);
+  };
+  return call(self, give) ? PyLong_FromSize_t(counted) : nullptr;
+}
+
 PyObject* state(PyObject* self, PyObject*) {
   char text[8192];
   size_t size = 0;
@@ -210,6 +228,7 @@ PyMethodDef methods[] = {{"_attach", attach, METH_VARARGS, nullptr},
                          {"next", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(next)),
                           METH_VARARGS | METH_KEYWORDS, kNextDoc},
                          {"_skip", skip, METH_O, nullptr},
+                         {"_report", report, METH_VARARGS, nullptr},
                          {"_state", state, METH_NOARGS, nullptr},
                          {"_info", info, METH_NOARGS, nullptr},
                          {"_field", field, METH_O, nullptr},

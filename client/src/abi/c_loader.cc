@@ -4,6 +4,7 @@
 
 #include "abi/loader_handle.h"
 #include "attach/runtime_dir.h"
+#include "loader/losses.h"
 
 namespace echoline::client {
 namespace {
@@ -209,6 +210,21 @@ int echoline_loader_get_field(echoline_loader* loader, uint32_t index, echoline_
     Error e = l.field(index, made);
     if (e.ok()) copy_out(made, field);
     return e;
+  });
+}
+
+int echoline_report(echoline_loader* loader, const float* losses, const uint32_t* uses, size_t rows,
+                    size_t* counted) {
+  return with(loader, [&](Loader& l) -> Error {
+    if (rows > 0 && (losses == nullptr || uses == nullptr)) return null_error();
+    const auto by_use = losses_by_use({losses, rows}, uses);
+    const auto attachment = l.attachment();
+    if (attachment == nullptr)
+      return {ECHOLINE_UNAVAILABLE, "not attached yet; call echoline_attach_wait"};
+    // Lost while the daemon is away: it does not look at this page any more.
+    attachment->cursor().add_losses(by_use);
+    if (counted != nullptr) *counted = rows_of(by_use);
+    return {};
   });
 }
 

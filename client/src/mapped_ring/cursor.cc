@@ -78,6 +78,16 @@ void Cursor::report_device(const shm::DeviceFigures& figures) {
   shm::write_device(*page_, figures);
 }
 
+void Cursor::add_losses(const shm::LossFigures& more) {
+  const std::lock_guard lock(mutex_);
+  ++losses_.reports;
+  for (std::size_t use = 0; use < shm::kLossUses; ++use) {
+    losses_.rows[use] += more.rows[use];
+    losses_.sums[use] += more.sums[use];
+  }
+  shm::write_losses(*page_, losses_);
+}
+
 void Cursor::begin_wait(std::uint64_t since_ns) {
   const std::lock_guard lock(mutex_);
   if (waiters_++ == 0) shm::begin_wait(*page_, since_ns);

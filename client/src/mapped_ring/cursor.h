@@ -42,6 +42,9 @@ class Cursor {
   // Reports what a GPU did with the batches, for the daemon's metrics.
   void report_device(const shm::DeviceFigures& figures);
 
+  // Adds losses that the trainer reports, for the daemon's metrics.
+  void add_losses(const shm::LossFigures& more);
+
   // Report to the daemon that the trainer waits. Waits of several threads at the same time count as
   // one.
   void begin_wait(std::uint64_t since_ns);
@@ -67,6 +70,7 @@ class Cursor {
   std::uint64_t batches_ = 0;  // given to the trainer so far
   Position skip_begin_;        // of the newest run of skipped batches
   Position skip_end_;
+  shm::LossFigures losses_{};  // reported so far
   std::uint32_t waiters_ = 0;  // threads between begin_wait and end_wait
 };
 

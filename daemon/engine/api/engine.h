@@ -57,6 +57,10 @@ class Engine : public AttachHandler {
   virtual Result<std::vector<FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) = 0;
 
+  // Forgets the place that was chosen for an echo without a place: the next opening chooses anew.
+  // kFailedPrecondition: the pipeline names the place.
+  virtual Status forget_echo_place(const std::string& name) = 0;
+
   // Prepares samples of a stream for another host (engine/samples). Any thread; does not block.
   virtual Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                                      SampleAnswer answer) = 0;

@@ -104,6 +104,14 @@ struct Verdict {
   std::string text;  // one sentence: the limit, and what to do about it
 };
 
+// The losses that a job's trainers reported, by use: [0] of fresh rows, the last one of all later
+// uses.
+struct ReportedLoss {
+  std::string job;
+  std::array<std::uint64_t, shm::kLossUses> rows{};
+  std::array<double, shm::kLossUses> sums{};
+};
+
 struct ConsumerStats {
   std::string job;
   std::uint32_t rank = 0;
@@ -204,6 +212,7 @@ struct StreamStats {
   std::uint32_t batch_rows = 0;
   std::uint32_t factor = 1000;  // thousandths; the one set last
   bool auto_factor = false;     // the daemon sets it
+  std::string echo_choice;      // where the daemon put `echo`, and why; empty: it is configured
   std::uint64_t seed = 0;
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;
@@ -225,8 +234,9 @@ struct StreamStats {
   std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_wait_ns{};  // by FetchPlace
   std::uint64_t record_bytes = 0;                                      // of all records, encoded
   std::vector<ConsumerStats> consumers;
-  double upstream_downstream_ratio = 0;  // R of the paper; 0 while unknown
-  double seconds_to_first_batch = 0;     // 0 while unknown
+  std::vector<ReportedLoss> reported_losses;  // by job, of those that report
+  double upstream_downstream_ratio = 0;       // R of the paper; 0 while unknown
+  double seconds_to_first_batch = 0;          // 0 while unknown
   std::uint64_t passes = 0;
   SlowCounts slow;
   std::uint64_t slots_free = 0, slots_filling = 0, slots_published = 0;

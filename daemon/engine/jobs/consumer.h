@@ -42,6 +42,7 @@ struct Consumer {
   std::uint64_t released = 0;           // batches, when it was last looked at
   std::uint64_t released_since_ns = 0;  // since when it has released just these
   TrainerCounters before;               // of its earlier attachments
+  shm::LossFigures losses{};            // that ReportedLosses has seen
 
   // The next row that it will be given.
   plan::Position position() const { return pass->ring().view(reader).next; }

@@ -106,7 +106,8 @@ struct StreamCore {
   ring::RingSpec ring_spec;
   std::uint32_t slots = 8;
   SlowPolicy slow;
-  bool auto_factor = false;  // the daemon sets the echo factor
+  bool auto_factor = false;      // the daemon sets the echo factor
+  std::string echo_choice = {};  // where it put `echo`, and why; empty: the definition has the step
   // A wait of a trainer that is longer has a report in the log.
   std::uint64_t stall_report_ns = 10'000'000'000;
   ReadAhead::Options read_ahead;  // of each pass

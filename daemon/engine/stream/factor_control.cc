@@ -20,6 +20,24 @@ Status cannot(std::string why) {
                 "the echo factor cannot be changed now: " + std::move(why));
 }
 
+// A job with ranks on other hosts: their daemons decide for themselves.
+Status check_hosts(const StreamCore& core, const std::string& job) {
+  if (!core.echo_choice.empty()) {
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("job {} has ranks on other hosts, where the daemons may choose another "
+                    "place for the echo of stream '{}'; write the step into the pipeline "
+                    "(here it is {})",
+                    job, core.name, core.echo_choice));
+  }
+  if (!core.auto_factor) return {};
+  return Status(Code::kFailedPrecondition,
+                fmt::format("job {} has ranks on other hosts, and with 'factor: auto' each host "
+                            "would change the factor of stream '{}' at another place; set a "
+                            "number as echo.factor",
+                            job, core.name));
+}
+
 }  // namespace
 
 FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
@@ -211,12 +229,8 @@ std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
 }
 
 Status FactorControl::check_attach(const Consumer& consumer, const Start& start) const {
-  if (core_.auto_factor && consumer.local_ranks < consumer.job.world_size) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("job {} has ranks on other hosts, and with 'factor: auto' each host "
-                              "would change the factor of stream '{}' at another place; set a "
-                              "number as echo.factor",
-                              consumer.job.name, core_.name));
+  if (consumer.local_ranks < consumer.job.world_size) {
+    ECHOLINE_TRY(check_hosts(core_, consumer.job.name));
   }
   // Without changes an old library is right about every row.
   const bool any = present_.has_changed || !start.factors.empty();

@@ -18,6 +18,7 @@ class BuiltPass {
   BuiltPass(BuiltPass&& other) noexcept = default;
   BuiltPass& operator=(BuiltPass&& other) = delete;
   ~BuiltPass();
+  Pass& pass() const { return *pass_; }
   std::shared_ptr<Pass> take() { return std::move(pass_); }
 
  private:

@@ -69,6 +69,7 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   }
   consumer.present_wait.see(view, now_ns);
   consumer.batch_waits.see(view, now_ns);
+  losses_.see(consumer.job.name, view.losses, consumer.losses);
   if (view.released != consumer.released || consumer.released_since_ns == 0) {
     consumer.released = view.released;
     consumer.released_since_ns = now_ns;
@@ -142,6 +143,7 @@ void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
   stats.fetch_wait_ns = fetch_waited_ns_;
   report_passes(stats);
   report_trainers(stats);
+  stats.reported_losses = losses_.report();
   stats.recent = rate_window_.until(totals(now_ns));
   stats.stall = stall_watch_.report(now_ns);
 }

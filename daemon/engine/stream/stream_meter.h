@@ -8,6 +8,7 @@
 
 #include "engine/api/stats.h"
 #include "engine/jobs/consumers.h"
+#include "engine/jobs/reported_losses.h"
 #include "engine/open/stream_core.h"
 #include "engine/stats/rate_window.h"
 #include "engine/stats/stage_clock.h"
@@ -61,6 +62,7 @@ class StreamMeter {
   RateWindow rate_window_;
   StallWatch stall_watch_;
   DetachedCounters detached_;
+  ReportedLosses losses_;
   // Over all trainers, also those that have detached:
   std::array<std::uint64_t, 5> waited_ns_{};                              // by WaitCause
   std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_waited_ns_{};  // by FetchPlace

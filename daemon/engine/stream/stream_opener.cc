@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/open/open_stream.h"
+#include "engine/stream/echo_placer.h"
 #include "engine/stream/kept_factor.h"
 
 namespace echoline::engine {
@@ -12,8 +13,11 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
                                                    const v1::Stream& definition,
                                                    const record::ProgressFunction& progress,
                                                    std::function<void(const Status&)> fail) const {
-  ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, definition, options, *pool, *budget,
+  ECHOLINE_ASSIGN(PlacedStream placed,
+                  place_echo(name, definition, options, *pool, *budget, progress));
+  ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, placed.stream, options, *pool, *budget,
                                                    progress, std::move(fail)));
+  opened.core->echo_choice = std::move(placed.why);
   // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;
   auto stream = std::make_unique<Stream>(

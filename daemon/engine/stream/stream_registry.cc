@@ -12,6 +12,7 @@
 #include "config/load.h"
 #include "config/pipeline.h"
 #include "config/values.h"
+#include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
 #include "engine/stream/kept_factor.h"
@@ -20,6 +21,22 @@
 
 namespace echoline::engine {
 namespace {
+
+// What is kept of a stream over restarts.
+void forget_all(const StreamCore& core, const std::string& state_dir) {
+  KeptFactor(state_dir, core.name, core.ring_spec.fingerprint).remove();
+  KeptEchoPlace(state_dir, core.name).remove();
+}
+
+Status forget_place(const Result<std::shared_ptr<StreamCore>>& core, const std::string& state_dir) {
+  ECHOLINE_TRY(core.status());
+  const StreamCore& found = *core.value();
+  if (!found.echo_choice.empty()) return KeptEchoPlace(state_dir, found.name).remove(), Status();
+  return Status(Code::kFailedPrecondition,
+                fmt::format("the place of echo in stream '{}' is not chosen by the daemon: change "
+                            "the pipeline and create the stream again",
+                            found.name));
+}
 
 constexpr std::chrono::milliseconds kDrainPoll{10};
 
@@ -196,7 +213,7 @@ Status StreamRegistry::delete_stream(const std::string& name) {
   // After this the passes thread has nothing left to do for the stream, so that it can end here.
   driver_.end(ending_of(*stream, shm::kNoticeDetached,
                         Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
-  KeptFactor(opener_.options.state_dir, name, stream->core()->ring_spec.fingerprint).remove();
+  forget_all(*stream->core(), opener_.options.state_dir);
   return {};
 }
 
@@ -261,6 +278,10 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
     core = stream->core();
   }
   return starts_of(*core->plan, std::move(switches));
+}
+
+Status StreamRegistry::forget_echo_place(const std::string& name) {
+  return forget_place(core_of(shared_, name), opener_.options.state_dir);
 }
 
 // One lock for all streams, so the numbers fit together.

@@ -34,6 +34,7 @@ class StreamRegistry : public Engine {
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
   Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
+  Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                              SampleAnswer answer) override {
     return samples_.prepare(question, std::move(answer));

@@ -39,7 +39,9 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   const ring::RingSpec& spec = core.ring_spec;
   stats.name = core.name;
   stats.fingerprint = to_hex(spec.fingerprint);
-  stats.echo_point = config::to_string(config::echo_place(definition));
+  // Not of the definition, which may leave the place to the daemon.
+  stats.echo_point =
+      config::to_string(static_cast<config::EchoPlace>(core.plan->spec().echo_point));
   stats.fields = spec.fields;
   stats.records = index.record_count();
   stats.record_bytes = index.record_bytes_total();
@@ -53,6 +55,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.batch_rows = spec.batch_rows;
   stats.factor = present.factor;
   stats.auto_factor = core.auto_factor;
+  stats.echo_choice = core.echo_choice;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
   report_sources(core, definition, stats);

@@ -32,6 +32,13 @@ constexpr std::uint32_t kIntervalMs = 1000;
 constexpr std::chrono::milliseconds kIntervalMin{100};
 constexpr std::chrono::milliseconds kIntervalMax{60'000};
 
+void fill_start(const engine::FactorStart& from, v1::FactorStart& start) {
+  start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
+  start.set_epoch(from.epoch);
+  start.set_block(from.block);
+  start.set_row(from.row);
+}
+
 grpc::StatusCode grpc_code(Code code) {
   switch (code) {
     case Code::kOk:
@@ -180,15 +187,10 @@ grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
                                      const v1::SetEchoRequest* request,
                                      v1::SetEchoResponse* response) {
   audit(*context, "SetEcho", request->name());
+  if (request->forget_place()) return to_grpc(daemon_.engine->forget_echo_place(request->name()));
   const auto starts = daemon_.engine->set_echo(request->name(), request->factor_thousandths());
   if (!starts.ok()) return to_grpc(starts.status());
-  for (const engine::FactorStart& from : *starts) {
-    v1::FactorStart& start = *response->add_starts();
-    start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
-    start.set_epoch(from.epoch);
-    start.set_block(from.block);
-    start.set_row(from.row);
-  }
+  for (const engine::FactorStart& from : *starts) fill_start(from, *response->add_starts());
   return grpc::Status::OK;
 }
 

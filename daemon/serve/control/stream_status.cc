@@ -128,6 +128,17 @@ void fill_cache(const cache::LevelStats& stats, v1::CacheLevel& level) {
   level.mutable_failures()->insert(stats.failures.begin(), stats.failures.end());
 }
 
+void fill_losses(const engine::ReportedLoss& stats, v1::StreamStatus& status) {
+  for (std::size_t use = 0; use < stats.rows.size(); ++use) {
+    if (stats.rows[use] == 0) continue;
+    v1::ReportedLoss& loss = *status.add_reported_losses();
+    loss.set_job(stats.job);
+    loss.set_use(static_cast<std::uint32_t>(use));
+    loss.set_rows(stats.rows[use]);
+    loss.set_loss_sum(stats.sums[use]);
+  }
+}
+
 void fill_work(const engine::StreamStats& stats, v1::StreamStatus& status) {
   for (const engine::StepStats& one : stats.steps) {
     v1::StepCost& step = *status.add_steps();
@@ -209,6 +220,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   status.set_batch_size(stats.batch_rows);
   status.set_factor_thousandths(stats.factor);
   status.set_auto_factor(stats.auto_factor);
+  status.set_echo_choice(stats.echo_choice);
   status.set_echo_point(stats.echo_point);
   status.set_fingerprint(stats.fingerprint);
   status.set_seed(stats.seed);
@@ -223,6 +235,7 @@ void fill_stream_status(const engine::StreamStats& stats, v1::StreamStatus& stat
   fill_stall(stats.stall, *status.mutable_stall());
   for (const auto& field : stats.fields) fill_field(field, *status.add_fields());
   for (const auto& consumer : stats.consumers) fill_consumer(consumer, *status.add_consumers());
+  for (const auto& one : stats.reported_losses) fill_losses(one, status);
   for (const auto& stage : stats.stages) fill_stage(stage, *status.add_stages());
 }
 

@@ -150,6 +150,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "(requested again), repeated (no checksum is known: requested a second time and compared), or "
      "replaced (two equal answers disagreed with a checksum that was made from one answer). "
      "Records from a cache are not counted."},
+    {"echoline_reported_loss_sum", "stream,job,use",
+     "Sum of the losses that a job's trainers gave back with loader.report(), by use of the rows: "
+     "0 (fresh), 1 (the second use) up to 15+. Divided by echoline_reported_rows_total it is the "
+     "mean loss of a use. Only jobs that report have it; at most 64 jobs of a stream."},
+    {"echoline_reported_rows_total", "stream,job,use", "The rows of these losses."},
     {"echoline_ring_slots", "stream,rank,state",
      "Slots of the stream's rings, by state: free, filling or published. All ranks share one "
      "ring, so rank is \"all\"."},

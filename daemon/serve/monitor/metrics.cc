@@ -269,6 +269,19 @@ void add_consumers(const engine::StreamStats& stream, Families& families) {
   families.add(kSlow, {stream.name, "refused"}, stream.slow.refused);
 }
 
+// Only uses that were reported.
+void add_losses(const engine::StreamStats& stream, Families& families) {
+  for (const engine::ReportedLoss& one : stream.reported_losses) {
+    for (std::size_t use = 0; use < one.rows.size(); ++use) {
+      if (one.rows[use] == 0) continue;
+      const bool last = use + 1 == one.rows.size();
+      const std::string label = fmt::format("{}{}", use, last ? "+" : "");
+      families.add("echoline_reported_rows_total", {stream.name, one.job, label}, one.rows[use]);
+      families.add("echoline_reported_loss_sum", {stream.name, one.job, label}, one.sums[use]);
+    }
+  }
+}
+
 void add_storage(const engine::StreamStats& stream, Families& families) {
   const std::string& name = stream.name;
   const std::string& scheme = stream.source_scheme;
@@ -379,6 +392,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   add_stages(stream, families);
   add_steps(stream, families);
   add_consumers(stream, families);
+  add_losses(stream, families);
   add_storage(stream, families);
   add_caches(stream, families);
   add_remote(stream, families);

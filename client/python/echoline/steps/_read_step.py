@@ -50,6 +50,7 @@ Python = TypedDict("Python", {
     "workers": CountOrAuto,
     "batched": bool,
     "chunk": int,
+    "threads": bool,
     "timeout": Time,
     "memory": Size,
     "sample_bytes": Size,

@@ -16,9 +16,10 @@ PythonField = TypedDict("PythonField", {
 def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = None,
            names: Optional[Sequence[Text]] = None, out: Optional[Mapping[str, PythonField]] = None,
            workers: Optional[CountOrAuto] = None, batched: Optional[bool] = None, chunk: Optional[int] = None,
-           timeout: Optional[Time] = None, memory: Optional[Size] = None, sample_bytes: Optional[Size] = None,
-           interpreter: Optional[Text] = None, environment: Optional[Sequence[Text]] = None,
-           version: Optional[Text] = None, user: Optional[Text] = None) -> Step:
+           threads: Optional[bool] = None, timeout: Optional[Time] = None, memory: Optional[Size] = None,
+           sample_bytes: Optional[Size] = None, interpreter: Optional[Text] = None,
+           environment: Optional[Sequence[Text]] = None, version: Optional[Text] = None,
+           user: Optional[Text] = None) -> Step:
     """Calls a function of yours, written in Python, in processes of its own; in `read`, a data set
     (docs/python_step.md).
 
@@ -32,14 +33,17 @@ def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = Non
         others stay as they are. In `read`: the fields that are used of each sample.
     workers: Worker processes. At most daemon.workers of them work at the same time. auto: one per processor, at most
         16. Allowed: 1 to 256, or auto. Default: auto.
-    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and n generators. Not in `read`.
+    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and n generators. In `read`: the
+        data set is asked for several samples at a time, by __getitems__ if it has that.
     chunk: With batched: the most samples of one call. Fewer at the end of a batch, and of large samples. Default: 16.
         Allowed: 1 to 64.
+    threads: Workers are threads of one process if the interpreter has no GIL (free-threaded CPython) and none of the
+        imports turns it on; else processes. The generators of `random`, `numpy.random` and torch are not seeded.
     timeout: Longest time of one call; with batched, for each sample of it. A worker that takes longer is killed and
         replaced, and the sample is tried once more. A worker has at least two minutes to load the file. Allowed: 1ms to
         1h. Default: 10s.
-    memory: Largest private memory of a worker. Beyond it, Python raises MemoryError. Allowed: 64MiB or more. Default:
-        4GiB.
+    memory: Largest private memory of a worker process. Beyond it, Python raises MemoryError. Allowed: 64MiB or more.
+        Default: 4GiB.
     sample_bytes: Largest size of all arrays of one call together, and of all that it returns. Allowed: 4KiB to 4GiB.
         Default: 256MiB.
     interpreter: Program that runs the workers; it needs numpy. Default: $ECHOLINE_PYTHON, which a private daemon has
