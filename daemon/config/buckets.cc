@@ -25,7 +25,8 @@ Status check_buckets(const v1::Stream& stream, const SourceLocations& locations)
     if (up_to <= before) {
       return locations.error(
           buckets, "up_to",
-          fmt::format("{} after {}: each length must be larger than the one before", up_to, before));
+          fmt::format("{} after {}: each length must be larger than the one before", up_to,
+                      before));
     }
     before = up_to;
     if (bucket_rows(batch, up_to) > 0) continue;
@@ -40,13 +41,15 @@ Status check_buckets(const v1::Stream& stream, const SourceLocations& locations)
   const v1::Shuffle* shuffle = shuffle_step(stream);
   if (shuffle == nullptr) return Status();
   if (shuffle->has_order()) {
-    return locations.error(*shuffle, "order",
-                           "the batch step has 'buckets', which choose the records of a batch; leave "
-                           "one of them out");
+    return locations.error(
+        *shuffle, "order",
+        "the batch step has 'buckets', which choose the records of a batch; leave "
+        "one of them out");
   }
   if (shuffle->window() == std::numeric_limits<std::uint64_t>::max()) return Status();
-  return locations.error(*shuffle, "window",
-                         "with 'buckets' in the batch step it must be 'all'; or leave the step out");
+  return locations.error(
+      *shuffle, "window",
+      "with 'buckets' in the batch step it must be 'all'; or leave the step out");
 }
 
 }  // namespace echoline::config

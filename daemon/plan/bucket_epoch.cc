@@ -77,12 +77,11 @@ void BucketEpoch::read(std::uint64_t row, std::span<RowUse> out) const {
   }
 }
 
-void BucketEpoch::read_batch(std::uint64_t step, std::uint64_t first,
-                             std::span<RowUse> out) const {
+void BucketEpoch::read_batch(std::uint64_t step, std::uint64_t first, std::span<RowUse> out) const {
   const Batch batch = batch_of(step);
   const std::uint32_t uses = stream_->batches->uses();
   const std::uint64_t valid = std::uint64_t{batch.items} * uses;
-  for (std::uint64_t row = first; RowUse& use : out) {
+  for (std::uint64_t row = first; RowUse & use : out) {
     use = {.valid = false};
     if (row < valid) {
       use = {.record = record(batch.bucket, batch.first + row % batch.items),

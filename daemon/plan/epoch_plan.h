@@ -30,7 +30,8 @@ class EpochPlan {
   // the epoch.
   virtual void read(std::uint64_t row, std::span<RowUse> out) const = 0;
   // Under batch echo: the fresh batch (in `record`) of a step, and which of its uses the step is.
-  // Fresh batch f is rows [f * batch_rows, (f + 1) * batch_rows) of the order without echo. Without batch echo: the step itself, used once.
+  // Fresh batch f is rows [f * batch_rows, (f + 1) * batch_rows) of the order without echo. Without
+  // batch echo: the step itself, used once.
   virtual RowUse batch_at(std::uint64_t step) const = 0;
   virtual BatchForm form(std::uint64_t step) const = 0;
   // Valid rows of a step of batch_rows rows; they are the first rows of the batch. Less than those

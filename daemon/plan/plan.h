@@ -43,9 +43,9 @@ class Plan {
   // Accepts at most kChangesMax changes with ascending blocks, each with a factor and a block where
   // a change may begin (see ChangeLimits).
   Status check_changes(std::span<const FactorChange> changes) const;
-  // With PlanSpec::fixed_batches, row / batch_rows is the batch, or the use of one. `changes` have passed check_changes; a change at block 0 is the factor that the epoch
-  // begins with, else it is the spec's. Time and memory grow with shards and lanes, not with
-  // records.
+  // With PlanSpec::fixed_batches, row / batch_rows is the batch, or the use of one. `changes` have
+  // passed check_changes; a change at block 0 is the factor that the epoch begins with, else it is
+  // the spec's. Time and memory grow with shards and lanes, not with records.
   std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch,
                                    std::span<const FactorChange> changes) const;
 

@@ -63,7 +63,8 @@ std::string where(const Buckets& buckets, std::size_t bucket) {
 Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
   if (spec.buckets == nullptr) return {};
   if (spec.mix) {
-    return refusal("batch.buckets: the batches of a mixture can't be cut by length; use one source");
+    return refusal(
+        "batch.buckets: the batches of a mixture can't be cut by length; use one source");
   }
   const Buckets& buckets = *spec.buckets;
   ECHOLINE_CHECK(buckets.record_count() == records);
@@ -81,8 +82,8 @@ Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
   for (std::size_t i = 0; i < buckets.count(); ++i) {
     const std::uint32_t rows = buckets.shape(i).rows;
     ECHOLINE_CHECK(rows > 0 && rows <= spec.batch_rows);
-    if (spec.within_step && (spec.factor < 1000 || spec.factor % 1000 != 0 ||
-                             rows % (spec.factor / 1000) != 0)) {
+    if (spec.within_step &&
+        (spec.factor < 1000 || spec.factor % 1000 != 0 || rows % (spec.factor / 1000) != 0)) {
       return refusal("echo.factor: " + thousandths(spec.factor) +
                      " with echo.spread: step: it must be whole, and divide the " +
                      std::to_string(rows) + " rows of a batch of " + where(buckets, i));
@@ -205,7 +206,8 @@ Status check_steps(const PlanSpec& spec, std::uint64_t items) {
     if (batch_count(spec, items) > 0) return {};
     const Buckets& buckets = *spec.buckets;
     return refusal("batch.last: drop leaves no batch of an epoch of " + std::to_string(items) +
-                   " records; the " + std::to_string(BucketBatches(spec)[buckets.count() - 1].rest()) +
+                   " records; the " +
+                   std::to_string(BucketBatches(spec)[buckets.count() - 1].rest()) +
                    " of the last bucket do not fill a batch of " +
                    std::to_string(buckets.shape(buckets.count() - 1).rows) +
                    "; take a smaller size, or last: partial or pad");

@@ -13,10 +13,10 @@ Result<std::vector<RowUse>> rows_of_step(const Plan& plan, std::uint32_t epoch, 
   const PlanSpec& spec = plan.spec();
   const std::uint64_t size = batch_size == 0 ? spec.batch_rows : batch_size;
   if (spec.fixed_batches() && size != spec.batch_rows) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("a stream with {} has batches of {} only, {} was asked for",
-                              spec.buckets == nullptr ? "batch echo" : "buckets", spec.batch_rows,
-                              size));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("a stream with {} has batches of {} only, {} was asked for",
+                    spec.buckets == nullptr ? "batch echo" : "buckets", spec.batch_rows, size));
   }
   if (epoch >= kEpochsMax) {
     return Status(Code::kInvalidArgument, fmt::format("epoch {}: no stream reaches it", epoch));

@@ -27,7 +27,7 @@ struct StreamOrder {
   std::uint64_t items;  // of an epoch: records, entries of its list, or rows of a mixture
   std::optional<BucketBatches> batches;  // with buckets
   EvenCut lanes;                         // of the items
-  EchoDemand demand;    // only used with an echo step
+  EchoDemand demand;                     // only used with an echo step
   EchoShape shape;
   // With lists or a mixture: where each item of a lane is in the order without echo, which is that
   // of the list or the mixture.

@@ -31,8 +31,8 @@ void DescriptorWindow::note_end(StreamPosition& position, const shm::Descriptor&
   if ((descriptor.flags & shm::kEndOfEpoch) == 0) return;
   // A short last batch that is fixed still takes a whole step of the row numbers.
   const bool fixed = position.has_fixed_batches();
-  position.set_epoch_rows(
-      descriptor.row + (fixed ? header().batch_rows : std::uint64_t{descriptor.valid_rows}));
+  position.set_epoch_rows(descriptor.row +
+                          (fixed ? header().batch_rows : std::uint64_t{descriptor.valid_rows}));
 }
 
 Error DescriptorWindow::skip_passed(StreamPosition& position) {

@@ -31,9 +31,7 @@ class StreamPosition {
   bool has(shm::RingFlag flag) const { return (header().flags & flag) != 0; }
 
   // Every batch is one descriptor and has batch_rows row numbers, also if it has fewer rows.
-  bool has_fixed_batches() const {
-    return has(shm::kRingBatchEcho) || has(shm::kRingBuckets);
-  }
+  bool has_fixed_batches() const { return has(shm::kRingBatchEcho) || has(shm::kRingBuckets); }
 
   // Reads new entries of the log of factor changes. Call it after reading `published`: then every
   // change that affects a published row is known.

@@ -14,6 +14,6 @@ namespace echoline::engine {
 // For a batch step with buckets. Lengths are those of the index; kInvalidArgument: it does not have
 // them.
 Result<OpenedOrder> open_buckets(const std::string& name, const v1::Batch& batch,
-                                   const record::DataSet& data_set, MemoryBudget& budget);
+                                 const record::DataSet& data_set, MemoryBudget& budget);
 
 }  // namespace echoline::engine

@@ -160,15 +160,14 @@ Status check_plan(const plan::Plan& plan, const record::DataSet& data_set) {
   const plan::PlanSpec& spec = plan.spec();
   // A compressed shard can only be read from its beginning.
   if (spec.scatters_records() && !data_set.random_access()) {
-    return Status(Code::kInvalidArgument,
-                  spec.buckets
-                      ? "batch.buckets: batches have records of all shards, and the shards are "
-                        "compressed: unpack the shards"
-                  : spec.order
-                      ? "shuffle.order: a list can have records in any order, and the shards are "
-                        "compressed: unpack the shards, or shuffle by a window"
-                      : "shuffle.window: all reads records in any order, and the shards are "
-                        "compressed: give a number of records, or unpack the shards");
+    return Status(
+        Code::kInvalidArgument,
+        spec.buckets ? "batch.buckets: batches have records of all shards, and the shards are "
+                       "compressed: unpack the shards"
+        : spec.order ? "shuffle.order: a list can have records in any order, and the shards are "
+                       "compressed: unpack the shards, or shuffle by a window"
+                     : "shuffle.window: all reads records in any order, and the shards are "
+                       "compressed: give a number of records, or unpack the shards");
   }
   if (spec.last != plan::LastBatch::kDrop || plan.rows_per_epoch() >= spec.batch_rows) return {};
   return Status(Code::kInvalidArgument,
@@ -250,8 +249,8 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   if (!python) {
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
   }
-  ECHOLINE_ASSIGN(opened.step_memory, budget.reserve(steps.chain->kept_bytes(),
-                                                     "the noise of stream " + name));
+  ECHOLINE_ASSIGN(opened.step_memory,
+                  budget.reserve(steps.chain->kept_bytes(), "the noise of stream " + name));
   // The preparer refers to the data set, which the core owns together with it.
   opened.preparer = std::make_unique<batch::Preparer>(data_set, std::move(steps.decoders),
                                                       std::move(steps.chain), echo_point(stream));

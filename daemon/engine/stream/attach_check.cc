@@ -22,11 +22,12 @@ const char* what_fixes_batches(const StreamCore& core) {
 Status check_buckets(const shm::AttachRequest& request, const Job& job, const StreamCore& core) {
   if (!core.has_buckets()) return {};
   if (request.layout_minor < kLayoutMinorWithBuckets) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("stream '{}' has length buckets, which this client library of an older "
-                              "release (ring layout {}.{}) knows nothing of; install the one of the "
-                              "daemon's release",
-                              core.name, shm::kLayoutMajor, request.layout_minor));
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("stream '{}' has length buckets, which this client library of an older "
+                    "release (ring layout {}.{}) knows nothing of; install the one of the "
+                    "daemon's release",
+                    core.name, shm::kLayoutMajor, request.layout_minor));
   }
   const plan::Buckets& buckets = *core.plan->spec().buckets;
   for (std::size_t bucket = 0; bucket < buckets.count(); ++bucket) {

@@ -21,8 +21,8 @@ struct Step {
   bool end_of_epoch = false;
   std::vector<plan::RowUse> uses;  // of the valid rows
   plan::BatchForm form;
-  plan::RowUse batch;              // under batch echo: which fresh batch, which of its uses
-  bool repeats_earlier = false;    // this walk has come by that batch before
+  plan::RowUse batch;            // under batch echo: which fresh batch, which of its uses
+  bool repeats_earlier = false;  // this walk has come by that batch before
 };
 
 // Not thread safe.

@@ -1,6 +1,6 @@
 // The random draws of one use of one sample in one step of the pipeline. The key is the seed; the
-// counter consists of sample, use, epoch, step, crop and draw. Thread, worker, rank and host have no
-// influence, so a use has the same draws wherever and whenever it is prepared.
+// counter consists of sample, use, epoch, step, crop and draw. Thread, worker, rank and host have
+// no influence, so a use has the same draws wherever and whenever it is prepared.
 #pragma once
 
 #include <cstdint>
