@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@ class ContentHash {
   void add(std::span<const std::byte> bytes) {
     XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
   }
+  // Its 8 bytes, little-endian as this machine.
+  void add_number(std::uint64_t number) { add(std::as_bytes(std::span(&number, 1))); }
   // 32 hexadecimal digits, of all bytes so far.
   std::string digits() const {
     XXH128_canonical_t canonical;

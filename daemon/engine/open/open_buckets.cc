@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,17 +37,12 @@ Status check_lengths(const v1::Buckets& buckets, const record::DataSet& data_set
                             data_set.format()));
 }
 
-// Little-endian, like this machine.
-void add_number(ContentHash& hash, std::uint64_t number) {
-  hash.add(std::as_bytes(std::span(&number, 1)));
-}
-
 std::string hash_of(const plan::Buckets& buckets) {
   ContentHash hash;
   for (std::size_t bucket = 0; bucket < buckets.count(); ++bucket) {
-    add_number(hash, buckets.size(bucket));
+    hash.add_number(buckets.size(bucket));
     for (std::uint64_t place = 0; place < buckets.size(bucket); ++place) {
-      add_number(hash, buckets.record(bucket, place));
+      hash.add_number(buckets.record(bucket, place));
     }
   }
   return hash.digits();

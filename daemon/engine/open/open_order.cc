@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,12 +18,6 @@
 
 namespace echoline::engine {
 namespace {
-
-// The hash of the lists is that of their entries, and of where each list ends.
-void add_number(ContentHash& hash, std::uint64_t number) {
-  // Little-endian, like this machine.
-  hash.add(std::as_bytes(std::span(&number, 1)));
-}
 
 struct Counts {
   std::uint64_t entries = 0;
@@ -45,6 +38,7 @@ Result<Counts> count_entries(const std::vector<std::string>& files) {
   return counts;
 }
 
+// The hash of the lists is that of their entries, and of where each list ends.
 Status read_lists(const std::vector<std::string>& files, std::uint64_t entries,
                   plan::OrderListsBuilder& builder, ContentHash& hash) {
   std::uint64_t left = entries;
@@ -54,11 +48,11 @@ Status read_lists(const std::vector<std::string>& files, std::uint64_t entries,
     ECHOLINE_TRY(for_each_id(file, [&](std::uint64_t record) -> Status {
       if (left == 0) return changed;
       --left;
-      add_number(hash, record);
+      hash.add_number(record);
       return builder.add(record);
     }));
     ECHOLINE_TRY(builder.end_list().with_context(file));
-    add_number(hash, before - left);
+    hash.add_number(before - left);
   }
   return left == 0 ? Status() : Status(changed).with_context(files.back());
 }
