@@ -58,8 +58,14 @@ Result<std::uint64_t> parse_integer(const std::string& text, const FieldRules& r
   return invalid(value.status().message() + (allowed.empty() ? "" : "; allowed: " + allowed));
 }
 
+// In both, a repeated field gets one more value.
+void store_uint64(std::uint64_t value, Message& message, const FieldDescriptor& field) {
+  const auto* reflection = message.GetReflection();
+  if (field.is_repeated()) return reflection->AddUInt64(&message, &field, value);
+  reflection->SetUInt64(&message, &field, value);
+}
+
 void store_uint32(std::uint32_t value, Message& message, const FieldDescriptor& field) {
-  // A repeated field gets one more value.
   const auto* reflection = message.GetReflection();
   if (field.is_repeated()) return reflection->AddUInt32(&message, &field, value);
   reflection->SetUInt32(&message, &field, value);
@@ -69,7 +75,7 @@ Status store_integer(const std::string& text, const FieldRules& rules, Message& 
                      const FieldDescriptor& field) {
   ECHOLINE_ASSIGN(const std::uint64_t value, parse_integer(text, rules));
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-    message.GetReflection()->SetUInt64(&message, &field, value);
+    store_uint64(value, message, field);
     return Status();
   }
   // Checked here, because the field could not hold the value.

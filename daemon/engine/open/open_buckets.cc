@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,6 +38,7 @@ Result<Counts> count_entries(const std::vector<std::string>& files) {
   return counts;
 }
 
+// The hash of the lists is that of their entries, and of where each list ends.
 Status read_lists(const std::vector<std::string>& files, std::uint64_t entries,
                   plan::OrderListsBuilder& builder, ContentHash& hash) {
   std::uint64_t left = entries;
