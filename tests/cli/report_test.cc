@@ -94,6 +94,7 @@ TEST(StreamText, HasNumbersAsNumbersInJson) {
   stream.set_records(1ULL << 40);
   stream.set_factor_thousandths(2500);
   stream.set_echo_point("sample");
+  stream.set_echo_choice("after 'decode': a test");
   stream.add_consumers()->set_job("default");
   (*stream.mutable_records_bad())["corrupt"] = 3;
   const auto json = nlohmann::json::parse(stream_json(stream));
@@ -102,7 +103,9 @@ TEST(StreamText, HasNumbersAsNumbersInJson) {
   EXPECT_EQ(json["records_bad"]["corrupt"], 3);
   EXPECT_EQ(json["consumers"][0]["job"], "default");
   EXPECT_FALSE(json.contains("error"));
-  EXPECT_THAT(stream_text(stream), HasSubstr("echo         sample x 2.5\n"));
+  EXPECT_THAT(stream_text(stream),
+              HasSubstr("echo         sample x 2.5\necho place   after 'decode': a test\n"));
+  EXPECT_EQ(json["echo_choice"], "after 'decode': a test");
   EXPECT_THAT(streams_table({stream}), HasSubstr("train"));
   EXPECT_EQ(streams_table({}), "no streams\n");
 }

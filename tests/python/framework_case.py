@@ -84,13 +84,12 @@ class FrameworkTests:
             self.assertEqual(self.loader(server, fields=("label", "valid"), collate=len).next(), 2)
 
     def test_a_batch_or_a_tuple_has_the_uses_to_report_losses(self):
-        with RingServer() as server:
-            with self.loader(server) as loader:
-                batch = loader.next()
-                self.assertEqual(loader.report(batch["label"] * 0.5, batch.uses), 4)
-            with self.loader(server, fields=("label", "uses")) as loader:
-                label, uses = loader.next()
-                self.assertEqual(loader.report(label * 0.5, uses), 4)
+        with RingServer() as server, self.loader(server) as loader:
+            batch = loader.next()
+            self.assertEqual(loader.report(batch["label"] * 0.5, batch.uses), 4)
+        with RingServer() as server, self.loader(server, fields=("label", "uses")) as loader:
+            label, uses = loader.next()
+            self.assertEqual(loader.report(label * 0.5, uses), 4)
 
     def test_dir_lists_the_members_of_the_loader(self):
         with RingServer() as server, self.loader(server) as loader:

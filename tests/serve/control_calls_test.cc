@@ -193,6 +193,21 @@ TEST_F(ControlCalls, AFactorThatCannotBeIsRefusedWithTheEnginesReason) {
   EXPECT_EQ(refused.error_message(), "the factor is below 1");
 }
 
+TEST_F(ControlCalls, ThePlaceOfEchoIsForgottenInsteadOfAChange) {
+  v1::SetEchoRequest request;
+  request.set_name("train");
+  request.set_forget_place(true);
+  const auto code = [&] {
+    grpc::ClientContext context;
+    limit(context);
+    v1::SetEchoResponse response;
+    return stub_->SetEcho(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(code(), grpc::StatusCode::NOT_FOUND);
+  engine_.set_definition("train", {});
+  EXPECT_EQ(code(), grpc::StatusCode::OK) << "although the factor is 0";
+}
+
 // A new call that changes something needs its own line here.
 TEST_F(ControlCalls, WhatChangesSomethingIsLoggedWithTheStreamAndTheCaller) {
   ::testing::internal::CaptureStderr();
