@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "user_code/description.h"
 
 namespace echoline::user_code {
@@ -82,7 +83,10 @@ void end_in_order(const std::deque<std::unique_ptr<Worker>>& workers) {
 }  // namespace
 
 Workers::Workers(Function function)
-    : function_(std::move(function)), results_(function_), verdicts_(function_, counters_) {}
+    : function_(std::move(function)),
+      results_(function_),
+      verdicts_(function_, counters_),
+      threads_(function_) {}
 
 Workers::~Workers() {
   const MutexLock lock(mutex_);
@@ -92,37 +96,69 @@ Workers::~Workers() {
 
 Result<std::unique_ptr<Workers>> Workers::start(Function function) {
   std::unique_ptr<Workers> workers(new Workers(std::move(function)));
-  for (std::uint32_t i = 0; i < workers->function_.workers; ++i) {
-    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, workers->start_worker());
-    workers->give_back(std::move(worker));
-  }
-  // The others load the function meanwhile; each is waited for at its first call.
-  std::unique_ptr<Worker> first;
-  {
-    const MutexLock lock(workers->mutex_);
-    first = std::move(workers->free_.front());
-    workers->free_.pop_front();
-  }
-  const Outcome outcome = first->await_loaded(until_loaded(workers->function_, nullptr));
-  const std::string written = printable(first->take_written());
-  workers->give_back(std::move(first));
-  ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
-  workers->versions_ = printable(outcome.reply.summary);
-  workers->length_ = outcome.reply.length;
-  workers->verdicts_.log().wrote(written);
+  const bool threads = workers->function_.threads && workers->function_.workers > 1;
+  ECHOLINE_TRY(threads ? workers->start_threads() : workers->start_processes());
   return workers;
 }
 
-Result<std::unique_ptr<Worker>> Workers::start_worker() {
-  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, Worker::start(function_));
+Status Workers::start_processes() {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> first, start_worker(true, nullptr));
+  // The others load the function meanwhile; each is waited for at its first call.
+  for (std::uint32_t i = 1; i < function_.workers; ++i) {
+    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, start_worker(true, nullptr));
+    give_back(std::move(worker));
+  }
+  ECHOLINE_TRY(take_loaded(*first));
+  give_back(std::move(first));
+  return {};
+}
+
+Status Workers::start_threads() {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> first, threads_.take(until_loaded(function_, nullptr)));
+  counters_.workers.fetch_add(1, std::memory_order_relaxed);
+  ECHOLINE_TRY(take_loaded(*first));
+  has_threads_ = first->await_loaded({}).reply.threads > 1;
+  if (!has_threads_)
+    log_info(function_.key(), "{}: {} has a GIL after its imports, so workers are processes",
+             function_.file, function_.interpreter);
+  give_back(std::move(first));
+  for (std::uint32_t i = 1; i < function_.workers; ++i) {
+    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, start_worker(false, nullptr));
+    give_back(std::move(worker));
+  }
+  return {};
+}
+
+Status Workers::take_loaded(Worker& first) {
+  const Outcome& outcome = first.await_loaded(until_loaded(function_, nullptr));
+  const std::string written = printable(first.take_written());
+  ECHOLINE_TRY(check_loaded(function_, outcome, written));
+  versions_ = printable(outcome.reply.summary);
+  length_ = outcome.reply.length;
+  verdicts_.log().wrote(written);
+  return {};
+}
+
+Result<std::unique_ptr<Worker>> Workers::start_worker(bool alone,
+                                                      const std::atomic<bool>* stopping) {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker,
+                  alone || !has_threads_ ? Worker::start(function_)
+                                         : threads_.take(until_loaded(function_, stopping)));
   counters_.workers.fetch_add(1, std::memory_order_relaxed);
   return worker;
 }
 
 void Workers::destroy(std::unique_ptr<Worker> worker) {
+  // With its other threads, of which each is replaced when somebody needs it.
+  worker->kill();
   worker.reset();
   counters_.workers.fetch_sub(1, std::memory_order_relaxed);
   counters_.replaced.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Workers::replace(std::unique_ptr<Worker> worker) {
+  destroy(std::move(worker));
+  give_back(nullptr);
 }
 
 void Workers::give_back(std::unique_ptr<Worker> worker) {
@@ -145,13 +181,13 @@ Result<std::unique_ptr<Worker>> Workers::borrow(const std::atomic<bool>* stoppin
     worker = std::move(free_.front());
     free_.pop_front();
   }
-  Result<std::unique_ptr<Worker>> ready = loaded(std::move(worker), stopping);
+  Result<std::unique_ptr<Worker>> ready = loaded(std::move(worker), false, stopping);
   // Its place stays: the next borrower tries again.
   if (!ready.ok()) give_back(nullptr);
   return ready;
 }
 
-Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
+Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker, bool alone,
                                                 const std::atomic<bool>* stopping) {
   std::string reason;
   // Ended without a call, as by the kernel where memory is short: that is no failure of this
@@ -159,7 +195,7 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
   if (worker != nullptr && !worker->is_alive()) destroy(std::move(worker));
   for (int i = 0; i < kStartsMax; ++i) {
     if (worker == nullptr) {
-      Result<std::unique_ptr<Worker>> started = start_worker();
+      Result<std::unique_ptr<Worker>> started = start_worker(alone, stopping);
       if (!started.ok()) {
         reason = started.status().message();
         std::this_thread::sleep_for(kStartPause);
@@ -181,21 +217,37 @@ Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
 
 Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
   Status lost;
-  for (int i = 0; i < kCallsMax; ++i) {
-    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
+  // Of several calls in a process that is lost, any one can be the reason: that decides nothing.
+  for (int i = has_threads_ ? -1 : 0; i < kCallsMax; ++i) {
     Ended ended = Ended::kReply;
-    Status status = call(*worker, sample, stopping, ended);
-    if (ended == Ended::kReply) {
-      give_back(std::move(worker));
-      return status;
-    }
-    // It ended, hangs, or does not follow the protocol: the next call needs another process.
-    destroy(std::move(worker));
-    give_back(nullptr);
+    Status status = has_threads_ && i >= 0 ? call_alone(sample, stopping, ended)
+                                           : call_one(sample, stopping, ended);
+    if (ended == Ended::kReply) return status;
     if (ended == Ended::kStopped || is_set(stopping)) return cancelled();
     lost = std::move(status);
   }
   return lost;
+}
+
+Status Workers::call_one(const SampleCall& sample, const std::atomic<bool>* stopping,
+                         Ended& ended) {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
+  Status status = call(*worker, sample, stopping, ended);
+  if (ended == Ended::kReply) {
+    give_back(std::move(worker));
+  } else {
+    // It ended, hangs, or does not follow the protocol: the next call needs another process.
+    replace(std::move(worker));
+  }
+  return status;
+}
+
+Status Workers::call_alone(const SampleCall& sample, const std::atomic<bool>* stopping,
+                           Ended& ended) {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, loaded(nullptr, true, stopping));
+  Status status = call(*worker, sample, stopping, ended);
+  destroy(std::move(worker));
+  return status;
 }
 
 Progress Workers::run_several(std::span<const SampleCall> samples,
@@ -210,8 +262,7 @@ Progress Workers::run_several(std::span<const SampleCall> samples,
     give_back(std::move(*worker));
     return progress;
   }
-  destroy(std::move(*worker));
-  give_back(nullptr);
+  replace(std::move(*worker));
   return none;
 }
 

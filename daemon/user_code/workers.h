@@ -16,6 +16,7 @@
 #include "echoline/shm/sample_random.h"
 #include "user_code/function.h"
 #include "user_code/results.h"
+#include "user_code/thread_workers.h"
 #include "user_code/verdicts.h"
 #include "user_code/worker.h"
 
@@ -52,18 +53,28 @@ class Workers {
 
  private:
   explicit Workers(Function function);
+  // Both start the first worker and wait until it has loaded the function; further workers are
+  // processes that load it meanwhile, or threads of that process.
+  Status start_processes() ECHOLINE_EXCLUDES(mutex_);
+  Status start_threads() ECHOLINE_EXCLUDES(mutex_);
+  Status take_loaded(Worker& first);
   // A free worker that has loaded the function. Give each one back; null: it was destroyed.
   Result<std::unique_ptr<Worker>> borrow(const std::atomic<bool>* stopping)
       ECHOLINE_EXCLUDES(mutex_);
   void give_back(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
-  // The worker, or a new one if it is null.
-  Result<std::unique_ptr<Worker>> loaded(std::unique_ptr<Worker> worker,
+  // The worker, or a new one if it is null. `alone`: in a process without other calls.
+  Result<std::unique_ptr<Worker>> loaded(std::unique_ptr<Worker> worker, bool alone,
                                          const std::atomic<bool>* stopping);
-  Result<std::unique_ptr<Worker>> start_worker();
+  Result<std::unique_ptr<Worker>> start_worker(bool alone, const std::atomic<bool>* stopping);
   void destroy(std::unique_ptr<Worker> worker);
+  // The same, and its place is free for a new one.
+  void replace(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
   // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
   Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
                            const std::atomic<bool>* stopping, std::string& written);
+  // Calls the function in a worker that is free, or in a process without other calls: for a sample that was lost with others.
+  Status call_one(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
+  Status call_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
   // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
               Ended& ended);
@@ -75,6 +86,8 @@ class Workers {
   Counters counters_;
   Verdicts verdicts_;
   std::string versions_;
+  ThreadWorkers threads_;
+  bool has_threads_ = false;  // workers are those of threads_
   std::uint64_t length_ = 0;  // as the first process has said; all others have to agree
   Mutex mutex_;               // no other lock is taken under it
   CondVar freed_;
