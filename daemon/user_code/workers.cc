@@ -102,10 +102,10 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
 }
 
 Status Workers::start_processes() {
-  ECHOLINE_ASSIGN(std::unique_ptr<Worker> first, start_worker(true, nullptr));
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> first, start_worker(false, nullptr));
   // The others load the function meanwhile; each is waited for at its first call.
   for (std::uint32_t i = 1; i < function_.workers; ++i) {
-    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, start_worker(true, nullptr));
+    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, start_worker(false, nullptr));
     give_back(std::move(worker));
   }
   ECHOLINE_TRY(take_loaded(*first));
@@ -246,7 +246,8 @@ Status Workers::call_alone(const SampleCall& sample, const std::atomic<bool>* st
                            Ended& ended) {
   ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, loaded(nullptr, true, stopping));
   Status status = call(*worker, sample, stopping, ended);
-  destroy(std::move(worker));
+  worker.reset();
+  counters_.workers.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
 

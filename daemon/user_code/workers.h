@@ -72,7 +72,8 @@ class Workers {
   // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
   Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
                            const std::atomic<bool>* stopping, std::string& written);
-  // Calls the function in a worker that is free, or in a process without other calls: for a sample that was lost with others.
+  // Calls the function in a worker that is free; or in a process without other calls, for a sample
+  // that was lost together with others.
   Status call_one(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
   Status call_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
   // `ended` other than kReply: the worker is lost.
