@@ -72,7 +72,8 @@ json plain_value(const std::string& text) {
   if (is_one_of(text, {"false", "False", "FALSE"})) return false;
   std::string_view unsigned_text = text;
   take_sign(unsigned_text);
-  if (is_one_of(unsigned_text, {".inf", ".Inf", ".INF"}) || is_one_of(text, {".nan", ".NaN", ".NAN"}))
+  if (is_one_of(unsigned_text, {".inf", ".Inf", ".INF"}) ||
+      is_one_of(text, {".nan", ".NaN", ".NAN"}))
     return json::value_t::discarded;
   if (const auto value = of_base(text, "0x", 16)) return *value;
   if (const auto value = of_base(text, "0o", 8)) return *value;
@@ -106,8 +107,9 @@ Status AnyKeysReader::read_value(const YAML::Node& node, int depth, json& value)
     const bool is_plain = node.Tag() == "?" || node.Tag().empty();
     value = is_plain ? plain_value(text) : json(text);
     if (!value.is_discarded()) return {};
-    return error(node, fmt::format("{} is no number that JSON can hold; for a text, write it in quotes",
-                                   text));
+    return error(
+        node,
+        fmt::format("{} is no number that JSON can hold; for a text, write it in quotes", text));
   }
   value = json::array();
   for (const YAML::Node& item : node)

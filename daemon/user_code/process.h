@@ -48,7 +48,7 @@ class Process {
   Process(pid_t pid, UniqueFd text, UniqueFd life);
 
   const UniqueFd text_, life_, end_;
-  Mutex mutex_;  // no other lock is taken under it
+  Mutex mutex_;                            // no other lock is taken under it
   pid_t pid_ ECHOLINE_GUARDED_BY(mutex_);  // -1 once it has been waited for
   bool is_killed_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::string how_ ECHOLINE_GUARDED_BY(mutex_);  // it ended

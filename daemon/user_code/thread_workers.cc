@@ -6,7 +6,7 @@
 namespace echoline::user_code {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kStartLook{100};
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Result<std::unique_ptr<Worker>> ThreadWorkers::take(const Patience& patience) {
     while (is_starting_) {
       if (patience.stopping != nullptr && patience.stopping->load())
         return Status(Code::kCancelled, "the pass has ended");
-      started_.wait_until(lock, std::chrono::steady_clock::now() + kLook);
+      started_.wait_until(lock, std::chrono::steady_clock::now() + kStartLook);
     }
     if (!rest_.empty() && rest_.back()->is_alive()) {
       std::unique_ptr<Worker> worker = std::move(rest_.back());

@@ -38,7 +38,7 @@ nlohmann::json described(const std::vector<decode::FieldType>& types) {
 
 std::string settings_text(const Function& function, std::size_t channels) {
   nlohmann::json settings;
-  settings["release"] = ECHOLINE_RELEASE;
+  settings["version"] = ECHOLINE_PACKAGE_VERSION;
   settings["file"] = function.file;
   settings["settings"] = function.settings;
   settings["source"] = function.source;
@@ -139,7 +139,8 @@ Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience
   }
   const std::vector<std::byte> message =
       encode_call(++sequence_, function_.step, samples, layout.places);
-  if (::send(channel_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) return died();
+  if (::send(channel_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0)
+    return died();
   Outcome outcome = await_reply(patience);
   const bool other = outcome.reply.sequence != sequence_ ||
                      outcome.reply.kind == ReplyKind::kReady ||
@@ -178,7 +179,8 @@ Outcome Worker::await_reply(const Patience& patience) {
 }
 
 bool Worker::receive(Outcome& outcome) {
-  const ssize_t count = ::recv(channel_.socket.get(), message_.data(), message_.size(), MSG_DONTWAIT);
+  const ssize_t count =
+      ::recv(channel_.socket.get(), message_.data(), message_.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
     outcome = died();
@@ -193,8 +195,6 @@ bool Worker::receive(Outcome& outcome) {
   return true;
 }
 
-Outcome Worker::died() {
-  return {.ended = Ended::kDied, .reason = process_->describe_end()};
-}
+Outcome Worker::died() { return {.ended = Ended::kDied, .reason = process_->describe_end()}; }
 
 }  // namespace echoline::user_code

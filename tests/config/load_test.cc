@@ -214,8 +214,10 @@ TEST(StreamMessage, IsCheckedAndCompletedLikeOneFromAFile) {
 
 TEST(SettingsOfPlugins, AreReadByTheCoreSchemaOfYaml) {
   const std::string yaml =
-      "      - plugin: {library: a.so, step: s, settings: {booleans: [true, True, FALSE], nulls: [~, Null,"
-      " ''], numbers: [.5, +1, -.5e1, 007, 5., 1e3, 0x1F, 0o17, -0], texts: ['1', \"true\", yes, 1.2.3,"
+      "      - plugin: {library: a.so, step: s, settings: {booleans: [true, True, FALSE], nulls: "
+      "[~, Null,"
+      " ''], numbers: [.5, +1, -.5e1, 007, 5., 1e3, 0x1F, 0o17, -0], texts: ['1', \"true\", yes, "
+      "1.2.3,"
       " 0x, ., +, -, 1e, !!str 5]}}\n";
   const v1::Config config = parsed(stream_with(std::string(kDecode) + yaml));
   for (const v1::Step& step : config.streams().at("a").pipeline()) {

@@ -177,7 +177,7 @@ class PluginStep(UserCodeCase):
     def test_a_runner_of_another_release_says_that_the_daemon_has_to_be_restarted(self):
         """As after an upgrade of the package below a daemon that runs."""
         runner = pathlib.Path(os.environ["ECHOLINED"]).with_name("echoline-plugin-runner")
-        for release in ("", '"release": "0.0.1"'):
+        for release in ("", '"version": "0.0.1"'):
             daemon, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             settings = self.place / "settings"
             settings.write_text(f"{{{release}}}")
@@ -191,7 +191,7 @@ class PluginStep(UserCodeCase):
             os.close(alive)
             os.close(life)
             self.assertIn(b"restart the daemon after an upgrade", said)
-            self.assertIn(b"0.0.1" if release else b"an older release", said)
+            self.assertIn(b"0.0.1" if release else b"an older version", said)
 
     def test_commands_and_who_may_run_it(self):
         config = self.place / "config.yaml"
