@@ -130,6 +130,7 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.name = settings.function();
   function.step = number;
   function.workers = worker_count(settings.workers());
+  function.threads = settings.threads();
   function.timeout_ns = settings.timeout();
   function.memory_bytes = settings.memory();
   function.sample_bytes = settings.sample_bytes();

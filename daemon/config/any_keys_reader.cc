@@ -5,7 +5,10 @@
 #include <fmt/core.h>
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/utf8.h"
 #include "config/any_keys.h"
@@ -15,14 +18,67 @@ namespace {
 
 using nlohmann::json;
 
-// A text without quotes is what JSON would read in its place; what JSON does not know is a text.
-json scalar_value(const YAML::Node& node) {
-  const std::string& text = node.Scalar();
-  // yaml-cpp's tag of a text in quotes is "!", and of one without a tag "?".
-  if (node.Tag() != "?" && !node.Tag().empty()) return text;
-  if (text == "true" || text == "false") return text == "true";
-  const json number = json::parse(text, nullptr, false);
-  return number.is_number() ? number : json(text);
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+std::string_view take_digits(std::string_view& rest) {
+  const std::string_view digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+  rest.remove_prefix(digits.size());
+  return digits;
+}
+
+std::string_view take_sign(std::string_view& rest) {
+  const std::string_view sign = rest.substr(0, rest.starts_with('-') || rest.starts_with('+'));
+  rest.remove_prefix(sign.size());
+  return sign;
+}
+
+// A decimal number of YAML as JSON writes it, with a digit on both sides of the point, and without
+// a plus or zeros in front. Empty: the text is no number.
+std::string decimal(std::string_view rest) {
+  const bool negative = take_sign(rest) == "-";
+  std::string_view whole = take_digits(rest);
+  const bool has_point = rest.starts_with('.');
+  rest.remove_prefix(has_point ? 1 : 0);
+  const std::string_view fraction = has_point ? take_digits(rest) : "";
+  if (whole.empty() && fraction.empty()) return "";
+  whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
+  std::string number = fmt::format("{}{}", negative ? "-" : "", whole.empty() ? "0" : whole);
+  if (has_point) number += fmt::format(".{}", fraction.empty() ? "0" : fraction);
+  if (rest.starts_with('e') || rest.starts_with('E')) {
+    rest.remove_prefix(1);
+    const std::string_view sign = take_sign(rest);
+    const std::string_view exponent = take_digits(rest);
+    if (exponent.empty()) return "";
+    number += fmt::format("e{}{}", sign, exponent);
+  }
+  return rest.empty() ? number : "";
+}
+
+// The digits of 0x1f and 0o17; none if the text is no such number.
+std::optional<std::uint64_t> of_base(std::string_view text, std::string_view prefix, int base) {
+  std::uint64_t value = 0;
+  if (!text.starts_with(prefix)) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, value, base);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+// A text without quotes, by the core schema of YAML 1.2. Discarded: a number that JSON cannot hold.
+json plain_value(const std::string& text) {
+  if (is_one_of(text, {"null", "Null", "NULL", "~"})) return nullptr;
+  if (is_one_of(text, {"true", "True", "TRUE"})) return true;
+  if (is_one_of(text, {"false", "False", "FALSE"})) return false;
+  std::string_view unsigned_text = text;
+  take_sign(unsigned_text);
+  if (is_one_of(unsigned_text, {".inf", ".Inf", ".INF"}) ||
+      is_one_of(text, {".nan", ".NaN", ".NAN"}))
+    return json::value_t::discarded;
+  if (const auto value = of_base(text, "0x", 16)) return *value;
+  if (const auto value = of_base(text, "0o", 8)) return *value;
+  const std::string number = decimal(text);
+  return number.empty() ? json(text) : json::parse(number, nullptr, false);
 }
 
 }  // namespace
@@ -45,9 +101,15 @@ Status AnyKeysReader::read_value(const YAML::Node& node, int depth, json& value)
   if (node.IsNull()) return {};
   if (node.IsMap()) return read_mapping(node, depth, value);
   if (node.IsScalar()) {
-    if (!is_utf8(node.Scalar())) return error(node, "not UTF-8");
-    value = scalar_value(node);
-    return {};
+    const std::string& text = node.Scalar();
+    if (!is_utf8(text)) return error(node, "not UTF-8");
+    // yaml-cpp's tag of a text in quotes is "!", and of one without a tag "?".
+    const bool is_plain = node.Tag() == "?" || node.Tag().empty();
+    value = is_plain ? plain_value(text) : json(text);
+    if (!value.is_discarded()) return {};
+    return error(
+        node,
+        fmt::format("{} is no number that JSON can hold; for a text, write it in quotes", text));
   }
   value = json::array();
   for (const YAML::Node& item : node)

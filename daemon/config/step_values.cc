@@ -233,6 +233,11 @@ Status check_fast(const v1::Stream& stream, const SourceLocations& locations) {
   return Status();
 }
 
+Status check_chunk(const v1::Python& python, const SourceLocations& locations) {
+  if (!python.has_chunk() || python.batched()) return Status();
+  return locations.error(python, "chunk", "needs 'batched: true'");
+}
+
 // A data set in Python: most keys are about addresses, and have no meaning for it.
 Status check_python_set(const v1::Read& read, const SourceLocations& locations) {
   if (read.url_size() > 0)
@@ -247,11 +252,7 @@ Status check_python_set(const v1::Read& read, const SourceLocations& locations) 
     if (allowed || locations.find(read, number) == nullptr) continue;
     return locations.error(read, key, "is for data at an address, not for 'python'; leave it out");
   }
-  if (read.python().has_batched() || read.python().has_chunk()) {
-    return locations.error(
-        read.python(), read.python().has_batched() ? "batched" : "chunk",
-        "is for the step 'python'; a data set is asked for one sample at a time");
-  }
+  ECHOLINE_TRY(check_chunk(read.python(), locations));
   if (read.python().fields_size() == 0) return Status();
   return locations.error(read.python(), "fields",
                          "is for the step 'python'; in 'read', 'out' names what is used");
@@ -382,8 +383,7 @@ Status check_augmentations(const v1::Stream& stream, const SourceLocations& loca
   for (const v1::Step& step : stream.pipeline()) {
     if (!step.python().names().empty())
       return locations.error(step.python(), "names", "is for 'read: python'; leave it out");
-    if (step.python().has_chunk() && !step.python().batched())
-      return locations.error(step.python(), "chunk", "needs 'batched: true'");
+    ECHOLINE_TRY(check_chunk(step.python(), locations));
   }
   // As after a step that may change any field, below.
   if (reads_python(stream)) return Status();

@@ -21,10 +21,23 @@ std::string read_all(int file) {
   }
 }
 
+// A package can be upgraded while its daemon runs. That daemon and this program may understand the
+// messages differently.
+void check_version(const nlohmann::json& settings) {
+  const std::string daemon = settings.value("version", "an older version");
+  if (daemon != ECHOLINE_PACKAGE_VERSION)
+    fail(
+        "echoline-plugin-runner is of Echoline {}, and the daemon that started it of {}; restart "
+        "the daemon after an "
+        "upgrade",
+        ECHOLINE_PACKAGE_VERSION, daemon);
+}
+
 }  // namespace
 
 Settings read_settings() {
   const nlohmann::json json = nlohmann::json::parse(read_all(shm::kWorkerSettings));
+  check_version(json);
   return {.library = json.at("file").get<std::string>(),
           .step = json.at("function").get<std::string>(),
           .settings = json.at("settings").get<std::string>(),

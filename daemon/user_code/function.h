@@ -37,6 +37,7 @@ struct Function {
   std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
   std::vector<decode::FieldType> outputs;  // what it returns; describe() asks a plugin for them
   std::uint32_t workers = 1;
+  bool threads = false;                // they are threads of one process, if it has no GIL
   std::uint64_t timeout_ns = 0;        // of one sample
   std::uint64_t memory_bytes = 0;      // private memory of a worker
   std::uint64_t sample_bytes = 0;      // all arrays of one message, and all that comes back

@@ -144,7 +144,10 @@ Result<Reply> decode_reply(std::span<const std::byte> message) {
     case ReplyKind::kReady:
     case ReplyKind::kNotLoaded: {
       std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
-      if (reply.kind == ReplyKind::kReady) reply.length = head.sequence;
+      if (reply.kind == ReplyKind::kReady) {
+        reply.length = head.sequence;
+        reply.threads = head.count;
+      }
       reply.group = next_text(text);
       reply.summary = next_text(text);
       reply.details = next_text(text);

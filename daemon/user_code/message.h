@@ -69,6 +69,7 @@ struct Reply {
   ReplyKind kind = ReplyKind::kResult;
   std::uint64_t sequence = 0;
   std::uint64_t length = 0;             // of kReady: samples of the data set; 0: a function
+  std::uint32_t threads = 0;            // of kReady: that answer calls; a plugin says 0
   std::vector<ArrayPlace> arrays = {};  // of kResult, by sample and output
   std::string group = {};               // errors of one group are logged once
   std::string summary = {};             // one line

@@ -1,12 +1,7 @@
 #include "user_code/worker.h"
 
-#include <fcntl.h>
-#include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,15 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/spawn.h"
-#include "user_code/environment.h"
-#include "user_code/launch.h"
 
 namespace echoline::user_code {
 namespace {
 
-constexpr std::size_t kTextBytes = 4 << 10;  // read at a time
-constexpr std::size_t kWrittenBytesMax = 16 << 10;
 // How often a wait looks whether it is still wanted.
 constexpr std::uint64_t kLookNs = 100'000'000;
 // A call that nobody waits for gets this time to end, so that its worker can be kept.
@@ -46,8 +36,9 @@ nlohmann::json described(const std::vector<decode::FieldType>& types) {
   return fields;
 }
 
-std::string settings_text(const Function& function) {
+std::string settings_text(const Function& function, std::size_t channels) {
   nlohmann::json settings;
+  settings["version"] = ECHOLINE_PACKAGE_VERSION;
   settings["file"] = function.file;
   settings["settings"] = function.settings;
   settings["source"] = function.source;
@@ -55,6 +46,8 @@ std::string settings_text(const Function& function) {
   settings["data_set"] = function.is_data_set;
   settings["names"] = function.names;
   settings["batched"] = function.is_batched;
+  settings["threads"] = function.threads;
+  settings["channels"] = channels;
   settings["step"] = function.step;
   settings["inputs"] = described(function.inputs);
   settings["outputs"] = described(function.outputs);
@@ -69,12 +62,6 @@ struct Ends {
   UniqueFd own, other;
 };
 
-Result<Ends> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_status(errno, "pipe");
-  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 Result<Ends> make_sockets() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -82,58 +69,47 @@ Result<Ends> make_sockets() {
   return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// Readable when the process has ended, even while its children hold its other descriptors.
-UniqueFd process_file(pid_t pid) {
-  return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+// The number of a channel's first descriptor in the process.
+int first_file(std::size_t channel) {
+  if (channel == 0) return shm::kWorkerSocket;
+  return shm::kWorkerMoreChannels + static_cast<int>(channel - 1) * shm::kWorkerChannelFiles;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::start(const Function& function) {
-  ECHOLINE_ASSIGN(Area input,
-                  Area::create("echoline-code-in", function.sample_bytes, Area::Writer::kDaemon));
-  ECHOLINE_ASSIGN(Area output,
-                  Area::create("echoline-code-out", function.sample_bytes, Area::Writer::kWorker));
-  ECHOLINE_ASSIGN(const Launch launch, launch_of(function));
-  ECHOLINE_ASSIGN(const UniqueFd settings,
-                  text_in_memory("echoline-step", settings_text(function)));
-  ECHOLINE_ASSIGN(Ends sockets, make_sockets());
-  ECHOLINE_ASSIGN(Ends text, make_pipe());
-  ECHOLINE_ASSIGN(Ends life, make_pipe());
-  ::fcntl(text.own.get(), F_SETFL, O_NONBLOCK);
-  std::vector<std::string> environment = worker_environment(function.variables);
-  std::vector<std::string> words;
-  if (function.account) words = words_to_become(*function.account, environment);
-  words.insert(words.end(), launch.words.begin(), launch.words.end());
-  ECHOLINE_ASSIGN(const pid_t pid, spawn({.words = std::move(words),
-                                          .environment = std::move(environment),
-                                          .files = {{text.other.get(), shm::kWorkerText},
-                                                    {text.other.get(), shm::kWorkerErrors},
-                                                    {sockets.other.get(), shm::kWorkerSocket},
-                                                    {input.fd(), shm::kWorkerInput},
-                                                    {output.fd(), shm::kWorkerOutput},
-                                                    {launch.code.get(), shm::kWorkerCode},
-                                                    {life.own.get(), shm::kWorkerLife},
-                                                    {settings.get(), shm::kWorkerSettings}}}));
-  // The daemon keeps the writing end of `life`: the kernel closes it when the daemon ends.
-  Files files{std::move(sockets.own), std::move(text.own), std::move(life.other),
-              process_file(pid)};
-  return std::unique_ptr<Worker>(
-      new Worker(pid, function, std::move(files), std::move(input), std::move(output)));
+  ECHOLINE_ASSIGN(std::vector<std::unique_ptr<Worker>> workers, start_threads(function, 1));
+  return std::move(workers.front());
 }
 
-Worker::~Worker() {
-  // Its children can outlive it, so the group is killed in any case; its number is not reused while
-  // one of them exists.
-  if (pid_ >= 0) kill_and_wait(pid_);
+Result<std::vector<std::unique_ptr<Worker>>> Worker::start_threads(const Function& function,
+                                                                   std::size_t count) {
+  std::vector<Channel> channels;
+  std::vector<UniqueFd> sockets;  // the other ends
+  std::vector<SpawnedFile> files;
+  for (std::size_t i = 0; i < count; ++i) {
+    ECHOLINE_ASSIGN(Area input,
+                    Area::create("echoline-code-in", function.sample_bytes, Area::Writer::kDaemon));
+    ECHOLINE_ASSIGN(Area output, Area::create("echoline-code-out", function.sample_bytes,
+                                              Area::Writer::kWorker));
+    ECHOLINE_ASSIGN(Ends ends, make_sockets());
+    const int first = first_file(i);
+    files.push_back({ends.other.get(), first});
+    files.push_back({input.fd(), first + 1});
+    files.push_back({output.fd(), first + 2});
+    channels.push_back({std::move(ends.own), std::move(input), std::move(output)});
+    sockets.push_back(std::move(ends.other));
+  }
+  ECHOLINE_ASSIGN(const std::shared_ptr<Process> process,
+                  Process::start(function, std::move(files), settings_text(function, count)));
+  std::vector<std::unique_ptr<Worker>> workers;
+  // The process says on the first channel when it has loaded the function.
+  for (std::size_t i = count; i-- > 0;)
+    workers.emplace_back(new Worker(function, process, std::move(channels[i])));
+  return workers;
 }
 
-bool Worker::is_alive(int wait_ms) const {
-  pollfd file{files_.process.get(), POLLIN, 0};
-  return ::poll(&file, 1, wait_ms) == 0;
-}
-
-void Worker::let_end() { ::shutdown(files_.socket.get(), SHUT_WR); }
+void Worker::let_end() { ::shutdown(channel_.socket.get(), SHUT_WR); }
 
 const Outcome& Worker::await_loaded(const Patience& patience) {
   if (!has_loaded_) {
@@ -147,10 +123,15 @@ const Outcome& Worker::await_loaded(const Patience& patience) {
   return loaded_;
 }
 
+void Worker::loaded_as(const Outcome& outcome) {
+  loaded_ = outcome;
+  has_loaded_ = true;
+}
+
 Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience& patience) {
   ECHOLINE_ASSIGN(const Layout layout,
-                  lay_out(samples, function_.inputs, function_.is_batched, input_.size()));
-  ECHOLINE_ASSIGN(const std::span<std::byte> area, input_.reserve(layout.bytes));
+                  lay_out(samples, function_.inputs, function_.is_batched, channel_.input.size()));
+  ECHOLINE_ASSIGN(const std::span<std::byte> area, channel_.input.reserve(layout.bytes));
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
     const std::size_t inputs = function_.inputs.size();
     const std::span<const std::byte> content = samples[i / inputs].arguments[i % inputs]->content();
@@ -158,7 +139,8 @@ Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience
   }
   const std::vector<std::byte> message =
       encode_call(++sequence_, function_.step, samples, layout.places);
-  if (::send(files_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) return died();
+  if (::send(channel_.socket.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0)
+    return died();
   Outcome outcome = await_reply(patience);
   const bool other = outcome.reply.sequence != sequence_ ||
                      outcome.reply.kind == ReplyKind::kReady ||
@@ -171,9 +153,9 @@ Result<Outcome> Worker::call(std::span<const SampleCall> samples, const Patience
 Outcome Worker::await_reply(const Patience& patience) {
   std::uint64_t deadline_ns = patience.deadline_ns;
   bool stopped = false;
-  std::array<pollfd, 3> files{{{files_.socket.get(), POLLIN, 0},
-                               {files_.text.get(), POLLIN, 0},
-                               {files_.process.get(), POLLIN, 0}}};
+  std::array<pollfd, 3> files{{{channel_.socket.get(), POLLIN, 0},
+                               {process_->text_file(), POLLIN, 0},
+                               {process_->end_file(), POLLIN, 0}}};
   while (true) {
     const std::uint64_t now_ns = monotonic_ns();
     if (!stopped && patience.stopping != nullptr && patience.stopping->load()) {
@@ -185,7 +167,7 @@ Outcome Worker::await_reply(const Patience& patience) {
               .reason = "did not answer in time"};
     const std::uint64_t wait_ns = std::min(deadline_ns - now_ns, kLookNs);
     ::poll(files.data(), files.size(), static_cast<int>(wait_ns / 1'000'000) + 1);
-    if (files[1].revents != 0) read_text();
+    if (files[1].revents != 0) process_->read_text();
     // A closed pipe is always readable: not asked again.
     if ((files[1].revents & (POLLHUP | POLLERR)) != 0 && (files[1].revents & POLLIN) == 0)
       files[1].fd = -1;
@@ -197,7 +179,8 @@ Outcome Worker::await_reply(const Patience& patience) {
 }
 
 bool Worker::receive(Outcome& outcome) {
-  const ssize_t count = ::recv(files_.socket.get(), message_.data(), message_.size(), MSG_DONTWAIT);
+  const ssize_t count =
+      ::recv(channel_.socket.get(), message_.data(), message_.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (count <= 0) {
     outcome = died();
@@ -212,30 +195,6 @@ bool Worker::receive(Outcome& outcome) {
   return true;
 }
 
-bool Worker::read_text() {
-  char bytes[kTextBytes];
-  // Not until the pipe is empty: it may be filled as fast as it is read.
-  const ssize_t count = ::read(files_.text.get(), bytes, sizeof bytes);
-  if (count <= 0) return false;
-  written_.append(bytes, static_cast<std::size_t>(count));
-  if (written_.size() > kWrittenBytesMax) written_.erase(0, written_.size() - kWrittenBytesMax);
-  return true;
-}
-
-Outcome Worker::died() {
-  // Its last words, as far as they matter: its children may go on writing.
-  for (std::size_t left = kWrittenBytesMax / kTextBytes; left > 0 && read_text(); --left) {
-  }
-  int status = 0;
-  // Its end closes the socket a moment before it can be waited for.
-  constexpr int kEndPollMs = 200;
-  pollfd file{files_.process.get(), POLLIN, 0};
-  ::poll(&file, 1, kEndPollMs);
-  if (file.revents == 0) return {.ended = Ended::kDied, .reason = "closed its connection"};
-  // Its children first: until it was waited for, the number of their group cannot be reused.
-  ::kill(-pid_, SIGKILL);
-  if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) status = 0;
-  return {.ended = Ended::kDied, .reason = describe_end(status)};
-}
+Outcome Worker::died() { return {.ended = Ended::kDied, .reason = process_->describe_end()}; }
 
 }  // namespace echoline::user_code

@@ -23,10 +23,11 @@ import select
 import signal
 import socket
 import struct
+import threading
 import traceback
 import types
 
-SOCKET, INPUT, OUTPUT, PROGRAM, LIFE, SETTINGS = 3, 4, 5, 6, 7, 8
+SOCKET, INPUT, OUTPUT, PROGRAM, LIFE, SETTINGS, MORE_CHANNELS = 3, 4, 5, 6, 7, 8, 9
 CALL = struct.Struct("=IIQQII")
 KEY = struct.Struct("=QIIQ")
 ARRAY = struct.Struct("=II6IQ")
@@ -98,21 +99,13 @@ class Draws:
         self._bits.state = state
 
 
-class Generators:
-    """All random generators of a call with one sample: numpy's Generator, and those of the modules."""
-
-    def __init__(self, numpy, step):
-        self._numpy = numpy
-        self._draws = Draws(numpy, step)
-        self.rng = self._draws.rng
-
-    def set(self, seed, sample, epoch, use, drawn):
-        self._draws.set(seed, sample, epoch, use)
-        random.seed(drawn)
-        self._numpy.random.seed(drawn & 0xffffffff)
-        torch = sys.modules.get("torch")
-        if torch is not None and hasattr(torch, "default_generator"):
-            torch.default_generator.manual_seed(drawn)
+def seed_modules(numpy, drawn):
+    """Seeds the random generators of the modules."""
+    random.seed(drawn)
+    numpy.random.seed(drawn & 0xffffffff)
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "default_generator"):
+        torch.default_generator.manual_seed(drawn)
 
 
 class ChunkGenerators(collections.abc.Sequence):
@@ -218,7 +211,7 @@ class Field:
 
 
 class DataSet:
-    """A user's data set, as a function that makes a sample from its number."""
+    """A user's data set, as a function that makes a sample from its number, or a chunk of samples from several."""
 
     def __init__(self, make, names, fields):
         self._items = make()
@@ -230,9 +223,21 @@ class DataSet:
                 raise WrongResult(f"the data set is {kind.__name__}, which has no {method}; it needs __len__ and "
                                   "__getitem__, as torch.utils.data.Dataset without `Iterable`")
         self.length = len(self._items)
+        # As PyTorch's DataLoader decides.
+        self.has_chunks = bool(getattr(self._items, "__getitems__", None))
 
     def __call__(self, sample, rng):
-        item = self._items[int(sample["index"][0])]
+        return self._fields_of(self._items[int(sample["index"][0])])
+
+    def chunk(self, samples, rngs):
+        """The samples of several numbers, with one call of the data set."""
+        items = self._items.__getitems__([int(index) for index in samples["index"][:, 0]])
+        if len(items) != len(rngs):
+            raise WrongResult(f"__getitems__ returned {len(items)} samples for {len(rngs)} numbers")
+        found = [self._fields_of(item) for item in items]
+        return {name: [fields[name] for fields in found] for name in self._fields if all(name in fields for fields in found)}
+
+    def _fields_of(self, item):
         if not isinstance(item, collections.abc.Mapping):
             item = self._named(item)
         # A data set may return more than is wanted.
@@ -250,13 +255,14 @@ class DataSet:
 
 
 class Calls:
-    """Answers calls: arrays from one shared memory, results to the other."""
+    """Answers the calls of one channel: arrays from one shared memory, results to the other."""
 
-    def __init__(self, numpy, function, settings):
+    def __init__(self, numpy, function, settings, channel):
         self._numpy = numpy
         size = settings["sample_bytes"]
-        self._input = mmap.mmap(INPUT, size, access=mmap.ACCESS_READ)
-        self._output = mmap.mmap(OUTPUT, size)
+        self._socket = socket.socket(fileno=channel[0])
+        self._input = mmap.mmap(channel[1], size, access=mmap.ACCESS_READ)
+        self._output = mmap.mmap(channel[2], size)
         self._size = size
         self._end = 0  # of the results in their memory
         self._names = [field["name"] for field in settings["inputs"]]
@@ -264,16 +270,22 @@ class Calls:
         self._outputs = [Field(numpy, field) for field in settings["outputs"]]
         self._returned = {field.name for field in self._outputs}
         self._dtypes = {code: numpy.dtype(name) for code, name in DTYPES.items()}
-        self._generators = Generators(numpy, settings["step"])
+        self._draws = Draws(numpy, settings["step"])
         self._chunk_generators = ChunkGenerators(numpy, settings["step"])
-        self._make_results = self._chunk if settings["batched"] else self._samples
-        self.length = 0
-        if settings["data_set"]:
-            # Again, as in main(): the file may have imported torch.
-            self._generators.set(0, 0, 0, 0, 0)
-            function = DataSet(function, settings["names"], self._returned)
-            self.length = function.length
-        self._function = function
+        self._is_batched = settings["batched"]
+        # Threads share the modules' generators.
+        self._seeds_modules = not settings["threads"]
+        self._function, self._make_results = function, self._samples
+        if self._is_batched and not isinstance(function, DataSet):
+            self._make_results = self._chunk
+        elif self._is_batched and function.has_chunks:
+            self._function, self._make_results = function.chunk, self._chunk
+
+    def answer_all(self):
+        """Until the daemon closes the connection."""
+        buffer = bytearray(MESSAGE_BYTES_MAX)
+        while self._socket.recv_into(buffer):
+            self._socket.send(self.answer(buffer))
 
     def answer(self, message):
         """The reply to a call."""
@@ -293,15 +305,19 @@ class Calls:
         for at in range(samples):
             try:
                 arguments = {name: self._array(message, samples, at, index) for index, name in enumerate(self._names)}
-                self._generators.set(seed, *KEY.unpack_from(message, CALL.size + at * KEY.size))
-                result = self._checked(self._function(dict(arguments), self._generators.rng), arguments)
+                *key, drawn = KEY.unpack_from(message, CALL.size + at * KEY.size)
+                self._draws.set(seed, *key)
+                if self._seeds_modules:
+                    seed_modules(self._numpy, drawn)
+                result = self._checked(self._function(dict(arguments), self._draws.rng), arguments)
                 for field in self._outputs:
                     value = result[field.name]
                     same = field.name in arguments and value is arguments[field.name]
                     places.append(SAME if same else self._store(field, field.array_of(value)))
             except BaseException:  # pylint: disable=broad-exception-caught
-                # The daemon calls the function again for this sample, and takes what comes of that.
-                if at == 0:
+                # The daemon calls the function again for this sample, and takes what comes of that. A chunk has all
+                # results or none.
+                if at == 0 or self._is_batched:
                     raise
                 return places[:at * len(self._outputs)]
         return places
@@ -411,28 +427,52 @@ def failure(kind, sequence, error):
     return REPLY.pack(kind, 0, sequence) + b"\0".join(parts)[:TEXT_BYTES_MAX]
 
 
+def user_function(numpy, settings):
+    """The function, or the data set that the function makes."""
+    if not settings["data_set"]:
+        return load(settings)
+    # All workers make the same one, also where the file itself draws. Again, because it may have imported torch.
+    seed_modules(numpy, 0)
+    make = load(settings)
+    seed_modules(numpy, 0)
+    return DataSet(make, settings["names"], [field["name"] for field in settings["outputs"]])
+
+
+def channels_of(settings):
+    """The descriptors of each channel: socket, input, output."""
+    more = range(MORE_CHANNELS, MORE_CHANNELS + 3 * (settings["channels"] - 1), 3)
+    return [(SOCKET, INPUT, OUTPUT), *((first, first + 1, first + 2) for first in more)]
+
+
 def main():
     end_with_daemon()
     with open(SETTINGS, encoding="utf-8") as file:
         settings = json.load(file)
     limit_memory(settings["memory_bytes"])
-    daemon = socket.socket(fileno=SOCKET)
-    for descriptor in (SOCKET, INPUT, OUTPUT, LIFE):
+    channels = channels_of(settings)
+    for descriptor in (LIFE, *(descriptor for channel in channels for descriptor in channel)):
         os.set_inheritable(descriptor, False)
     os.close(PROGRAM)
+    daemon = socket.socket(fileno=os.dup(SOCKET))
     try:
         import numpy  # pylint: disable=import-outside-toplevel
-        if settings["data_set"]:  # all workers make the same one, also where the file itself draws
-            Generators(numpy, settings["step"]).set(0, 0, 0, 0, 0)
-        calls = Calls(numpy, load(settings), settings)
+        function = user_function(numpy, settings)
+        # An import of a module that needs the GIL has turned it on.
+        if getattr(sys, "_is_gil_enabled", lambda: True)():
+            del channels[1:]
+        first, *others = [Calls(numpy, function, settings, channel) for channel in channels]
     except BaseException as error:  # pylint: disable=broad-exception-caught
         daemon.send(failure(NOT_LOADED, 0, error))
         return
     versions = f"Python {sys.version.split()[0]}, numpy {numpy.__version__}"
-    daemon.send(REPLY.pack(READY, 0, calls.length) + b"\0" + versions.encode())
-    buffer = bytearray(MESSAGE_BYTES_MAX)
-    while daemon.recv_into(buffer):
-        daemon.send(calls.answer(buffer))
+    if others:
+        versions += f", {len(channels)} threads"
+    length = function.length if settings["data_set"] else 0
+    daemon.send(REPLY.pack(READY, len(channels), length) + b"\0" + versions.encode())
+    daemon.close()
+    for calls in others:
+        threading.Thread(target=calls.answer_all, daemon=True).start()
+    first.answer_all()
 
 
 main()

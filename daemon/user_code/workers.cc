@@ -1,217 +1,80 @@
 #include "user_code/workers.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
 #include "base/clock.h"
-#include "user_code/description.h"
 
 namespace echoline::user_code {
 namespace {
 
-constexpr std::uint64_t kLoadLeastNs = 120'000'000'000;
-constexpr std::uint64_t kEndNs = 500'000'000;
-constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 32;
-constexpr int kStartsMax = 3;
-constexpr std::chrono::milliseconds kStartPause{1000};
-constexpr std::chrono::milliseconds kLook{100};
 // A sample whose worker was lost gets one more.
 constexpr int kCallsMax = 2;
 
-bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
-
-Status cancelled() { return Status(Code::kCancelled, "the pass has ended"); }
-
-// How long a process may load the function: `timeout` may give it more time.
-Patience until_loaded(const Function& function, const std::atomic<bool>* stopping) {
-  return {.deadline_ns = monotonic_ns() + std::max(kLoadLeastNs, function.timeout_ns),
-          .stopping = stopping};
-}
-
-Status check_length(const Function& function, std::uint64_t length) {
-  if (!function.is_data_set) return {};
-  if (length == 0) return Status(Code::kInvalidArgument, "the data set has no samples");
-  if (length <= kLengthMax) return {};
-  return Status(Code::kInvalidArgument,
-                fmt::format("the data set has {} samples, more than {}", length, kLengthMax));
-}
-
-// Whether the first process has loaded the function.
-Status check_loaded(const Function& function, const Outcome& outcome, const std::string& written) {
-  const std::string what = fmt::format("{}: {} of {} cannot be loaded by {}", function.key(),
-                                       function.name, function.file, function.interpreter);
-  if (outcome.ended != Ended::kReply)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: the process {}{}{}", what, outcome.reason,
-                              written.empty() ? "" : "; it wrote:\n", written));
-  const Reply& reply = outcome.reply;
-  if (reply.kind == ReplyKind::kNotLoaded)
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
-                              reply.details.empty() ? "" : "\n", printable(reply.details)));
-  return check_length(function, reply.length).with_context(what);
-}
-
-// Of a later process; empty if it has loaded the function.
-std::string why_not_ready(const Outcome& outcome, std::uint64_t length) {
-  const Reply& reply = outcome.reply;
-  if (outcome.ended != Ended::kReply) return "the process " + outcome.reason;
-  if (reply.kind != ReplyKind::kReady)
-    return reply.summary.empty() ? "it says no reason" : printable(reply.summary);
-  if (reply.length == length) return {};
-  return fmt::format("the data set has {} samples in it, and had {} when the stream was opened",
-                     reply.length, length);
-}
-
-// Plugins destroy their instances; all at the same time, so that the end takes no longer with more.
-void end_in_order(const std::deque<std::unique_ptr<Worker>>& workers) {
-  for (const std::unique_ptr<Worker>& worker : workers) {
-    if (worker != nullptr) worker->let_end();
-  }
-  const std::uint64_t deadline_ns = monotonic_ns() + kEndNs;
-  for (const std::unique_ptr<Worker>& worker : workers) {
-    const std::uint64_t now_ns = monotonic_ns();
-    if (worker == nullptr || now_ns >= deadline_ns) continue;
-    worker->is_alive(static_cast<int>((deadline_ns - now_ns) / 1'000'000) + 1);
-  }
+bool is_wanted(const std::atomic<bool>* stopping) {
+  return stopping == nullptr || !stopping->load();
 }
 
 }  // namespace
 
 Workers::Workers(Function function)
-    : function_(std::move(function)), results_(function_), verdicts_(function_, counters_) {}
-
-Workers::~Workers() {
-  const MutexLock lock(mutex_);
-  if (function_.library != nullptr) end_in_order(free_);
-  free_.clear();
-}
+    : function_(std::move(function)),
+      results_(function_),
+      verdicts_(function_, counters_),
+      free_(function_, counters_, verdicts_.log()) {}
 
 Result<std::unique_ptr<Workers>> Workers::start(Function function) {
   std::unique_ptr<Workers> workers(new Workers(std::move(function)));
-  for (std::uint32_t i = 0; i < workers->function_.workers; ++i) {
-    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, workers->start_worker());
-    workers->give_back(std::move(worker));
-  }
-  // The others load the function meanwhile; each is waited for at its first call.
-  std::unique_ptr<Worker> first;
-  {
-    const MutexLock lock(workers->mutex_);
-    first = std::move(workers->free_.front());
-    workers->free_.pop_front();
-  }
-  const Outcome outcome = first->await_loaded(until_loaded(workers->function_, nullptr));
-  const std::string written = printable(first->take_written());
-  workers->give_back(std::move(first));
-  ECHOLINE_TRY(check_loaded(workers->function_, outcome, written));
-  workers->versions_ = printable(outcome.reply.summary);
-  workers->length_ = outcome.reply.length;
-  workers->verdicts_.log().wrote(written);
+  ECHOLINE_TRY(workers->free_.start());
   return workers;
-}
-
-Result<std::unique_ptr<Worker>> Workers::start_worker() {
-  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, Worker::start(function_));
-  counters_.workers.fetch_add(1, std::memory_order_relaxed);
-  return worker;
-}
-
-void Workers::destroy(std::unique_ptr<Worker> worker) {
-  worker.reset();
-  counters_.workers.fetch_sub(1, std::memory_order_relaxed);
-  counters_.replaced.fetch_add(1, std::memory_order_relaxed);
-}
-
-void Workers::give_back(std::unique_ptr<Worker> worker) {
-  {
-    const MutexLock lock(mutex_);
-    free_.push_back(std::move(worker));
-  }
-  freed_.notify_one();
-}
-
-Result<std::unique_ptr<Worker>> Workers::borrow(const std::atomic<bool>* stopping) {
-  std::unique_ptr<Worker> worker;
-  {
-    MutexLock lock(mutex_);
-    while (free_.empty()) {
-      if (is_set(stopping)) return cancelled();
-      // Others give theirs back at the latest when their time is over.
-      freed_.wait_until(lock, std::chrono::steady_clock::now() + kLook);
-    }
-    worker = std::move(free_.front());
-    free_.pop_front();
-  }
-  Result<std::unique_ptr<Worker>> ready = loaded(std::move(worker), stopping);
-  // Its place stays: the next borrower tries again.
-  if (!ready.ok()) give_back(nullptr);
-  return ready;
-}
-
-Result<std::unique_ptr<Worker>> Workers::loaded(std::unique_ptr<Worker> worker,
-                                                const std::atomic<bool>* stopping) {
-  std::string reason;
-  // Ended without a call, as by the kernel where memory is short: that is no failure of this
-  // sample.
-  if (worker != nullptr && !worker->is_alive()) destroy(std::move(worker));
-  for (int i = 0; i < kStartsMax; ++i) {
-    if (worker == nullptr) {
-      Result<std::unique_ptr<Worker>> started = start_worker();
-      if (!started.ok()) {
-        reason = started.status().message();
-        std::this_thread::sleep_for(kStartPause);
-        continue;
-      }
-      worker = std::move(*started);
-    }
-    const Outcome& outcome = worker->await_loaded(until_loaded(function_, stopping));
-    reason = why_not_ready(outcome, length_);
-    if (reason.empty()) return worker;
-    const bool stopped = outcome.ended == Ended::kStopped;
-    destroy(std::move(worker));
-    if (stopped || is_set(stopping)) return cancelled();
-  }
-  return Status(Code::kFailedPrecondition,
-                fmt::format("{}: {} of {} can no longer be loaded in a new process: {}",
-                            function_.key(), function_.name, function_.file, reason));
 }
 
 Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
   Status lost;
-  for (int i = 0; i < kCallsMax; ++i) {
-    ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, borrow(stopping));
+  const bool has_threads = free_.has_threads();
+  // Of several calls in a process that is lost, any one can be the reason: that decides nothing.
+  for (int i = has_threads ? -1 : 0; i < kCallsMax; ++i) {
     Ended ended = Ended::kReply;
-    Status status = call(*worker, sample, stopping, ended);
-    if (ended == Ended::kReply) {
-      give_back(std::move(worker));
-      return status;
-    }
-    // It ended, hangs, or does not follow the protocol: the next call needs another process.
-    destroy(std::move(worker));
-    give_back(nullptr);
-    if (ended == Ended::kStopped || is_set(stopping)) return cancelled();
+    Status status = has_threads && i >= 0 ? call_alone(sample, stopping, ended)
+                                          : call_one(sample, stopping, ended);
+    if (ended == Ended::kReply) return status;
+    if (ended == Ended::kStopped || !is_wanted(stopping))
+      return Status(Code::kCancelled, "the pass has ended");
     lost = std::move(status);
   }
   return lost;
 }
 
+Status Workers::call_one(const SampleCall& sample, const std::atomic<bool>* stopping,
+                         Ended& ended) {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, free_.borrow(stopping));
+  Status status = call(*worker, sample, stopping, ended);
+  if (ended == Ended::kReply) {
+    free_.give_back(std::move(worker));
+  } else {
+    free_.lost(std::move(worker));
+  }
+  return status;
+}
+
+Status Workers::call_alone(const SampleCall& sample, const std::atomic<bool>* stopping,
+                           Ended& ended) {
+  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, free_.start_alone(stopping));
+  Status status = call(*worker, sample, stopping, ended);
+  free_.end_alone(std::move(worker));
+  return status;
+}
+
 Progress Workers::run_several(std::span<const SampleCall> samples,
                               const std::atomic<bool>* stopping) {
   const Progress none{.done = 0, .next = samples.size()};
-  Result<std::unique_ptr<Worker>> worker = borrow(stopping);
+  Result<std::unique_ptr<Worker>> worker = free_.borrow(stopping);
   if (!worker.ok()) return none;
   Ended ended = Ended::kReply;
   const Progress progress =
       call_several(**worker, samples.first(samples_together(function_, samples)), stopping, ended);
   if (ended == Ended::kReply) {
-    give_back(std::move(*worker));
+    free_.give_back(std::move(*worker));
     return progress;
   }
-  destroy(std::move(*worker));
-  give_back(nullptr);
+  free_.lost(std::move(*worker));
   return none;
 }
 
@@ -275,13 +138,6 @@ Progress Workers::call_several(Worker& worker, std::span<const SampleCall> sampl
     verdicts_.of_chunk(reply, samples.size());
   }
   return progress;
-}
-
-Result<std::vector<decode::FieldType>> describe(const Function& function) {
-  ECHOLINE_ASSIGN(const std::unique_ptr<Worker> worker, Worker::start(function));
-  const Outcome outcome = worker->await_loaded(until_loaded(function, nullptr));
-  ECHOLINE_TRY(check_loaded(function, outcome, printable(worker->take_written())));
-  return parse_outputs(outcome.reply.details, function.sample_bytes);
 }
 
 }  // namespace echoline::user_code

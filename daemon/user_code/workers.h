@@ -1,19 +1,18 @@
-// The worker processes of one step: gives calls to those that are free, and replaces those that
-// fail.
+// The workers of one step: gives calls to those that are free, and decides what a call without a
+// result means.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
+#include "user_code/free_workers.h"
 #include "user_code/function.h"
 #include "user_code/results.h"
 #include "user_code/verdicts.h"
@@ -33,14 +32,13 @@ class Workers {
   // Starts all processes and waits for the first one to load the function. kInvalidArgument if it
   // cannot: the message has the traceback. The same if a data set has no samples.
   static Result<std::unique_ptr<Workers>> start(Function function);
-  ~Workers();
 
   const Function& function() const { return function_; }
   const Counters& counters() const { return counters_; }
   // Of the interpreter and of numpy.
-  const std::string& versions() const { return versions_; }
+  const std::string& versions() const { return free_.versions(); }
   // The samples of a data set; 0: a function.
-  std::uint64_t length() const { return length_; }
+  std::uint64_t length() const { return free_.length(); }
 
   // Calls the function on a sample and fills its results, which may borrow the arguments' bytes.
   // kInvalidArgument or kResourceExhausted: this sample has no result. kFailedPrecondition: workers
@@ -52,18 +50,13 @@ class Workers {
 
  private:
   explicit Workers(Function function);
-  // A free worker that has loaded the function. Give each one back; null: it was destroyed.
-  Result<std::unique_ptr<Worker>> borrow(const std::atomic<bool>* stopping)
-      ECHOLINE_EXCLUDES(mutex_);
-  void give_back(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
-  // The worker, or a new one if it is null.
-  Result<std::unique_ptr<Worker>> loaded(std::unique_ptr<Worker> worker,
-                                         const std::atomic<bool>* stopping);
-  Result<std::unique_ptr<Worker>> start_worker();
-  void destroy(std::unique_ptr<Worker> worker);
   // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
   Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
                            const std::atomic<bool>* stopping, std::string& written);
+  // Calls the function in a worker that is free; or in a process without other calls, for a sample
+  // that was lost together with others.
+  Status call_one(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
+  Status call_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
   // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
               Ended& ended);
@@ -74,16 +67,7 @@ class Workers {
   const Results results_;
   Counters counters_;
   Verdicts verdicts_;
-  std::string versions_;
-  std::uint64_t length_ = 0;  // as the first process has said; all others have to agree
-  Mutex mutex_;               // no other lock is taken under it
-  CondVar freed_;
-  // Of the workers that are free; null: the process has to be started again.
-  std::deque<std::unique_ptr<Worker>> free_ ECHOLINE_GUARDED_BY(mutex_);
+  FreeWorkers free_;
 };
-
-// The outputs that a plugin describes for these inputs and settings, from a process of its own.
-// kInvalidArgument if it refuses them.
-Result<std::vector<decode::FieldType>> describe(const Function& function);
 
 }  // namespace echoline::user_code

@@ -25,6 +25,10 @@ FUNCTIONS = {"returns its sample": ("same", ""), "returns a new array": ("copied
              "in chunks of 4, returns them": ("same", "batched: true, chunk: 4"),
              "in chunks of 16, returns them": ("same", "batched: true"),
              "in chunks of 16, returns a new array": ("copied", "batched: true")}
+DATA_SETS = {"a sample at a time": ("Cheap", "batched: true, chunk: 1"), "the usual number of samples": ("Cheap", ""),
+             "batched": ("Cheap", "batched: true"), "batched, with __getitems__": ("CheapTogether", "batched: true")}
+# A free-threaded CPython with numpy.
+THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")
 ECHOED = "returns a new array, then echo with factor 4"
 
 
@@ -42,13 +46,23 @@ def photos(echo):
     return stream_yaml([f"read: {{python: {python}}}", "shuffle: {window: all}", echo, "batch: {size: 16}", "publish: {slots: 8}"])
 
 
+def data_set(function, out, settings, interpreter=sys.executable):
+    python = f"{{file: {LOOPS}, function: {function}, out: {{{out}}}, interpreter: {interpreter}" + \
+        (f", {settings}}}" if settings else "}")
+    return stream_yaml([f"read: {{python: {python}}}", "shuffle: {window: all}", "batch: {size: 16}", "publish: {slots: 8}"])
+
+
 def output(*command):
     done = subprocess.run(list(map(str, command)), capture_output=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(options):
-    return [*measure_steps(options), measure_data_set(options)]
+    return [*measure_steps(options), measure_data_set(options), measure_cheap(options), *measure_threads(options)]
+
+
+def cpu(result):
+    return result["us"]
 
 
 def from_daemon(seconds, daemon):
@@ -69,7 +83,37 @@ def measure_data_set(options):
         others = {"DataLoader": from_dataloader(seconds, "photos")} if options.wants("DataLoader") else {}
         found = interleave(ways | others, options.rounds)
     return Table("CPU time of a whole row of a data set that decodes photos with Pillow", "us",
-                 [found.row(name) for name in [*ways, *others]], ("read: python",), False)
+                 [found.row(name, cpu) for name in [*ways, *others]], ("read: python",), False)
+
+
+def measure_cheap(options):
+    seconds = 0.5 if options.quick else 3
+    with contextlib.ExitStack() as daemons:
+        ways = {name: from_daemon(seconds, daemons.enter_context(Daemon(
+            data_set(function, f"tokens: {{as: uint16, shape: [{BYTES // 2}]}}", f"workers: 1, {settings}".rstrip(", ")), workers=1)))
+            for name, (function, settings) in DATA_SETS.items()}
+        found = interleave(ways, options.rounds)
+    return Table(f"CPU time of a whole row of {BYTES:,} bytes of a data set in memory", "us",
+                 [found.row(name, cpu) for name in ways], ("a sample at a time",), False)
+
+
+def measure_threads(options):
+    """Threads and processes of the same free-threaded interpreter, and processes of this one, as many as processors."""
+    if not THREADED:
+        return []
+    seconds, workers = 0.5 if options.quick else 3, len(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as daemons:
+        ways = {name: from_daemon(seconds, daemons.enter_context(Daemon(
+            data_set("Listed", "label: {as: int64}, found: {as: int64}", f"workers: {workers}, threads: {threads}", interpreter),
+            workers=workers))) for name, threads, interpreter in (
+                (f"{workers} threads, free-threaded", "true", THREADED), (f"{workers} processes, free-threaded", "false", THREADED),
+                (f"{workers} processes, with a GIL", "false", sys.executable))}
+        found = interleave(ways, options.rounds)
+    rows = {key: [found.row(name, lambda result, key=key: result[key]) for name in ways] for key in ("us", "rate", "MiB")}
+    reference = (f"{workers} processes, free-threaded",)
+    return [Table("CPU time of a whole row of a data set in Python", "us", rows["us"], reference, False),
+            Table("rows of a data set in Python", "rows/s", rows["rate"], reference),
+            Table("memory of the daemon and its workers", "MiB", rows["MiB"], reference, False)]
 
 
 def measure_steps(options):
@@ -84,10 +128,10 @@ def measure_steps(options):
                     for name, yaml in pipelines.items()}
             others = {"DataLoader": from_dataloader(seconds, BYTES)}
             found = interleave(ways | {name: way for name, way in others.items() if options.wants(name)}, options.rounds)
-    plain_us = found.results.get("without the step", [])
-    rows = [Row(f"step python, {name}", [each - base for each, base in zip(found.results.get(name, []), plain_us)],
+    plain = found.results.get("without the step", [])
+    rows = [Row(f"step python, {name}", [cpu(each) - cpu(base) for each, base in zip(found.results.get(name, []), plain)],
                 found.reasons.get(name, "")) for name in FUNCTIONS]
-    rows += [found.row("DataLoader", label="DataLoader, one worker")] if options.wants("DataLoader") else []
+    rows += [found.row("DataLoader", cpu, "DataLoader, one worker")] if options.wants("DataLoader") else []
     return [Table(f"CPU time of the hand-over of a sample of {BYTES:,} bytes, both sides", "us", rows,
                   ("step python, returns its sample",), False),
-            Table("CPU time of a whole row", "us", [found.row(name) for name in ways], (), False)]
+            Table("CPU time of a whole row", "us", [found.row(name, cpu) for name in ways], (), False)]

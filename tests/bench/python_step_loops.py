@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The functions and the consumer loops of python_step.py. Prints the microseconds of CPU of one sample.
+"""The functions and the consumer loops of python_step.py. Prints the microseconds of CPU of one sample, the
+samples of a second, and the memory of the processes that take part, without this one.
 
     python_step_loops.py echoline SECONDS RUNTIME_DIR PID    from a daemon that already runs
     python_step_loops.py dataloader SECONDS BYTES
@@ -43,6 +44,44 @@ class Photos:
         return {"image": numpy.asarray(picture.resize((224, 224), PIL.Image.BILINEAR))}
 
 
+class Cheap:
+    """A data set whose samples are in memory."""
+
+    def __init__(self):
+        import numpy
+
+        self.rows = numpy.arange(64 * 75_264, dtype=numpy.uint16).reshape(64, -1)
+
+    def __len__(self):
+        return 1 << 20
+
+    def __getitem__(self, index):
+        return {"tokens": self.rows[index % 64]}
+
+
+class CheapTogether(Cheap):
+    def __getitems__(self, indices):
+        return [self[index] for index in indices]
+
+
+class Listed:
+    """A data set with a list of half a million entries in memory, whose samples need a moment of Python each."""
+
+    def __init__(self):
+        self.entries = [{"path": f"images/{number:08d}.jpg", "label": number % 1000} for number in range(500_000)]
+
+    def __len__(self):
+        return len(self.entries)
+
+    def __getitem__(self, index):
+        entry = self.entries[index]
+        found = 0
+        for _ in range(100):
+            for letter in entry["path"]:
+                found = (found * 31 + ord(letter)) & 0xffffffff
+        return {"label": entry["label"], "found": found}
+
+
 def descendants(pid):
     """The process and its children."""
     import pathlib
@@ -52,7 +91,9 @@ def descendants(pid):
 
 
 def count(samples, seconds, rows_of, pids):
-    """Microseconds of CPU of one sample, of this process and of `pids()`."""
+    """What one sample costs this process and those of `pids()`."""
+    import pathlib
+    import re
     import time
 
     from suite.rounds import cpu_seconds
@@ -67,7 +108,9 @@ def count(samples, seconds, rows_of, pids):
         del sample
         if time.perf_counter() - begin > seconds:
             break
-    return (time.process_time() + sum(map(cpu_seconds, others)) - cpu) / taken * 1e6
+    seconds, cpu = time.perf_counter() - begin, time.process_time() + sum(map(cpu_seconds, others)) - cpu
+    memory = [re.search(r"^Pss: +(\d+)", pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M) for pid in others]
+    return {"us": cpu / taken * 1e6, "rate": taken / seconds, "MiB": sum(int(found[1]) for found in memory) / 1024}
 
 
 def echoline_loop(seconds, folder, daemon):

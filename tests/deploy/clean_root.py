@@ -1,5 +1,5 @@
-"""A clean Debian 12: debootstrap makes it once (kept in build/deploy), each test unpacks it and enters it by chroot or
-boots it in a container. Needs root."""
+"""A clean Debian 12, or another system: debootstrap makes it once (kept in build/deploy), each test unpacks it and enters it
+by chroot or boots it in a container. Needs root."""
 import os
 import pathlib
 import shutil
@@ -8,7 +8,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-KEPT = ROOT / "build" / "deploy" / "bookworm.tar"
+KEPT = ROOT / "build" / "deploy"
+# {name: the rest of debootstrap's command}
+SYSTEMS = {"bookworm": ["bookworm"], "trixie": ["trixie"],
+           "noble": ["noble", "http://archive.ubuntu.com/ubuntu", "gutsy"]}  # older debootstraps know no noble, but its script
 PACKAGES = ROOT / "build" / "deb"
 
 
@@ -36,25 +39,33 @@ def build_packages():
     return {path.name.split("_")[0]: path for path in PACKAGES.glob("*.deb")}
 
 
-def make_base():
+def make_base(system, kept):
     need(shutil.which("debootstrap"), "debootstrap (apt-get install debootstrap)")
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=KEPT.parent) as folder:
-        run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", f"{folder}/root")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    suite, *source = SYSTEMS[system]
+    if len(source) == 2:
+        source[1] = f"/usr/share/debootstrap/scripts/{source[1]}"
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        more = ["--components=main,universe"] if system == "noble" else []
+        run("debootstrap", "--variant=minbase", "--include=ca-certificates", *more, suite, f"{folder}/root", *source)
         run("tar", "-C", f"{folder}/root", "-cf", f"{folder}/tar", ".")
-        os.rename(f"{folder}/tar", KEPT)
+        os.rename(f"{folder}/tar", kept)
 
 
 class CleanRoot:
     """`with CleanRoot() as root`: a fresh system in root.folder, removed at the end."""
 
+    def __init__(self, system="bookworm"):
+        self.system = system
+
     def __enter__(self):
         need(os.geteuid() == 0, "root")
-        if not KEPT.exists():
-            make_base()
+        kept = KEPT / f"{self.system}.tar"
+        if not kept.exists():
+            make_base(self.system, kept)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="echoline-root-"))
         self.folder.chmod(0o755)
-        run("tar", "-C", self.folder, "-xf", KEPT)
+        run("tar", "-C", self.folder, "-xf", kept)
         shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
         # As in container images: the installation of packages starts no service.
         policy = self.folder / "usr/sbin/policy-rc.d"

@@ -5,6 +5,7 @@ import collections
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -172,6 +173,25 @@ class PluginStep(UserCodeCase):
                 os.kill(pid, 9)
             with self.assertRaisesRegex(echoline.Error, "was overwritten since the stream was opened"):
                 self.rows(daemon, epochs=4, job="last")
+
+    def test_a_runner_of_another_release_says_that_the_daemon_has_to_be_restarted(self):
+        """As after an upgrade of the package below a daemon that runs."""
+        runner = pathlib.Path(os.environ["ECHOLINED"]).with_name("echoline-plugin-runner")
+        for release in ("", '"version": "0.0.1"'):
+            daemon, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            settings = self.place / "settings"
+            settings.write_text(f"{{{release}}}")
+            alive, life = os.pipe()
+            with open(settings, "rb") as file, daemon, other:
+                files = [(os.POSIX_SPAWN_DUP2, number, to) for number, to in ((other.fileno(), 33), (alive, 37), (file.fileno(), 38))]
+                files += [(os.POSIX_SPAWN_DUP2, to, to - 30) for _, _, to in files]
+                pid = os.posix_spawn(runner, [runner], os.environ, file_actions=files, setpgroup=0)
+                said = daemon.recv(65536)
+                self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
+            os.close(alive)
+            os.close(life)
+            self.assertIn(b"restart the daemon after an upgrade", said)
+            self.assertIn(b"0.0.1" if release else b"an older version", said)
 
     def test_commands_and_who_may_run_it(self):
         config = self.place / "config.yaml"

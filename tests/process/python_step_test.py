@@ -8,6 +8,7 @@ import pwd
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 import unittest
 
@@ -26,6 +27,7 @@ RECORDS = 48
 SEED = UserCodeCase.SEED
 SOURCE = pathlib.Path(__file__).parent / "support" / "python_functions.py"
 STEP = 2  # of shuffle, decode, python
+THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")  # a free-threaded CPython with numpy
 PYTHON = shutil.which("python3", path="/usr/bin") or "python3"  # this Python has numpy, as that of the tests
 
 
@@ -272,6 +274,34 @@ class PythonStep(PythonCase):
             self.assertIn(text, checked.stdout + checked.stderr)
 
 
+    def test_threads_of_one_process_give_the_rows_of_processes(self):
+        """Where the interpreter has no GIL; else workers are processes. A call that takes others' process with it decides
+        nothing about their samples."""
+        out = "image: {}, process: {as: int64}, thread: {as: int64}"
+        free = subprocess.run([THREADED, "-c", "import sys, numpy; sys.exit(sys._is_gil_enabled())"], check=False).returncode == 0 \
+            if THREADED else False
+        found = []
+        for threads, interpreter in (("false", PYTHON), ("true", PYTHON), *([("true", THREADED)] if free else [])):
+            for mark in ("hang", "exit"):
+                (self.place / "marks" / mark).unlink(missing_ok=True)
+            with self.daemon("here", out, workers=4, threads=threads, interpreter=interpreter, timeout="1s", metrics=True,
+                             decoded="") as daemon:
+                rows = self.rows(daemon, epochs=2)
+                processes = {int(row["process"]) for row in rows.values()}
+                at_work = {int(row["thread"]) for row in rows.values()}
+                self.assertEqual({sample for (_, sample, *_), row in rows.items() if row["flags"] == 0},
+                                 set(range(RECORDS)) - {4, 5, 7})
+                self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="died"), 2)
+                self.assertGreaterEqual(daemon.total("echoline_python_calls_total", outcome="timeout"), 2)
+                self.assertEqual("so workers are processes" in daemon.log(), (threads, interpreter) == ("true", PYTHON))
+                self.assertEqual(processes == at_work, interpreter == PYTHON, "one thread for each process")
+            for row in rows.values():
+                del row["process"], row["thread"]
+            found.append(rows)
+        for rows in found[1:]:
+            self.check_same_rows(rows, found[0])
+
+
 class PythonDataSet(PythonCase):
     OUT = ("image: {as: uint8, shape: [4, 4, 3]}, label: {as: int64}, draws: {as: float64, shape: [2]}, "
            "text: {as: uint8, max_length: 20}")
@@ -321,6 +351,29 @@ class PythonDataSet(PythonCase):
                      "the sample has 2 elements, and `names` has 4 names", "took more than 3000 ms"):
             self.assertIn(text, log)
         self.assertEqual(log.count("Traceback (most recent call last):"), 1, "two samples fail in the same way")
+
+    def test_a_data_set_that_is_asked_for_several_at_a_time_gives_the_same_batches(self):
+        rows = {}
+        for function, chunk in (("Numbers", 1), ("Numbers", 8), ("Several", 1), ("Several", 8)):
+            (self.place / "marks" / "exit").unlink(missing_ok=True)
+            with self.subTest(function, chunk=chunk), self.daemon(function, batched="true", chunk=chunk, metrics=True) as daemon:
+                rows[function, chunk] = self.rows(daemon)
+                if chunk == 8 and function == "Several":
+                    self.assertGreater(daemon.total("echoline_python_chunks_repeated_total"), 0)
+                    for text in ("KeyError: 'nothing here'", "for a chunk of", "exit code 3"):
+                        self.assertIn(text, daemon.log())
+        with self.daemon() as daemon:
+            self.check_same_rows(rows["Numbers", 8], self.rows(daemon))
+        self.check_same_rows(rows["Numbers", 1], rows["Numbers", 8])
+        several = rows["Several", 8]
+        self.assertEqual({sample for (_, sample, *_), row in several.items() if row["flags"] == 0}, set(range(RECORDS)) - {9})
+        self.assertGreater(max(row["draws"][0] for row in several.values()), 1, "there are chunks")
+        for row in (*several.values(), *rows["Several", 1].values()):
+            del row["draws"]
+        self.check_same_rows(rows["Several", 1], several)
+        with self.daemon("TooFew", batched="true", metrics=True) as daemon:
+            with self.assertRaisesRegex(echoline.Error, "__getitems__ returned"):
+                self.rows(daemon)
 
     def test_a_data_set_that_changes_its_length_ends_the_stream(self):
         length = self.place / "marks" / "length"

@@ -17,8 +17,10 @@ enum WorkerFile {
   kWorkerOutput = 5,
   kWorkerCode = 6,  // worker.py, or the library of a plugin
   kWorkerLife = 7,  // readable when the daemon has ended
-  kWorkerSettings = 8
+  kWorkerSettings = 8,
+  kWorkerMoreChannels = 9  // socket, input and output of each further thread follow
 };
+inline constexpr int kWorkerChannelFiles = 3;
 
 inline constexpr std::uint32_t kWorkerAxesMax = 6;
 inline constexpr std::uint64_t kWorkerAlignment = 64;            // of arrays in the shared memory
@@ -51,7 +53,7 @@ struct KeyWords {
 
 struct ReplyHead {
   std::uint32_t kind = 0;
-  std::uint32_t count = 0;
+  std::uint32_t count = 0;     // of arrays; of kReady: threads that answer calls, 0 for one
   std::uint64_t sequence = 0;  // of kReady: the length of the data set
 };
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import sys
+import threading
 import time
 
 import numpy as np
@@ -57,6 +58,21 @@ def only_alone(samples, rngs):
 
 def same(sample, rng):
     return sample
+
+
+def here(sample, rng):
+    """In which process and thread it runs. It hangs once, ends its process once, and is always late or deadly for two labels;
+    and the module's generators are never seeded."""
+    label = int(sample["label"])
+    if label == 4 or (label == 14 and first_time("hang")):
+        time.sleep(3600)
+    if label == 5 or (label == 25 and first_time("exit")):
+        os._exit(3)
+    if label == 7:
+        raise ValueError("label 7 is bad")
+    time.sleep(0.002)
+    return {"image": sample["image"] ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8), "process": os.getpid(),
+            "thread": threading.get_native_id()}
 
 
 def halves(sample, rng):
@@ -189,6 +205,27 @@ class Faulty(Numbers):
         if index == 2 and first_time("hang"):
             time.sleep(3600)
         return super().__getitem__(index)[:2 if index == 4 else None]
+
+
+class Several(Numbers):
+    """Numbers that are asked for several at a time. One is bad, and one ends its worker once."""
+
+    def __getitem__(self, index):
+        raise AssertionError("not called where there is __getitems__")
+
+    def __getitems__(self, indices):
+        assert all(type(index) is int for index in indices)
+        if 9 in indices:
+            raise KeyError("nothing here")
+        if 3 in indices and first_time("exit"):
+            os._exit(3)
+        return [(np.full((4, 4, 3), index, np.uint8), self.order[index], np.full(2, len(indices), float), f"number {index} é")
+                for index in indices]
+
+
+class TooFew(Several):
+    def __getitems__(self, indices):
+        return super().__getitems__(indices)[1:]
 
 
 class Unlabelled(Numbers):
