@@ -26,14 +26,9 @@ JoinTable::NextStep JoinTable::next_step() {
   next.lanes_dropped = std::exchange(lanes_dropped_, false);
   // A lane that is added from now on begins with the next step.
   planned_position_ = walk_.position();
-  const plan::Position start = next.step.start;
-  // A batch that is fixed ends with its last row, as an epoch does: ranks divide its rows.
-  const std::uint64_t epoch_rows = core_.plan->spec().fixed_batches()
-                                       ? start.row + next.step.rows
-                                       : walk_.factors().rows(start.epoch);
   next.prepared.resize(next.step.rows);
   for (std::uint32_t row = 0; row < next.step.rows; ++row) {
-    next.prepared[row] = lanes_.has_row(start.row + row, epoch_rows);
+    next.prepared[row] = lanes_.has_row(next.step.start.row + row, next.step.rows_end);
   }
   return next;
 }

@@ -107,8 +107,10 @@ Step StepWalk::next() {
   step.start = position_;
   step.uses = read_rows(std::min<std::uint64_t>(batch_rows, rows_left()));
   step.form = epoch_->form(position_.row / batch_rows);
-  if (plan_.spec().fixed_batches()) read_batch(step);
+  const bool fixed = plan_.spec().fixed_batches();
+  if (fixed) read_batch(step);
   step.rows = static_cast<std::uint32_t>(step.uses.size());
+  step.rows_end = fixed ? step.start.row + step.rows : factors_.rows(step.start.epoch);
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
   // Computed after the step: the mark belongs to the last step with rows of the epoch.
   step.end_of_epoch = position_.row >= end_;

@@ -18,6 +18,8 @@ namespace echoline::engine {
 struct Step {
   plan::Position start;
   std::uint32_t rows = 0;  // valid ones
+  // Of the rows that ranks divide: the epoch's end, or that of a batch that is fixed.
+  std::uint64_t rows_end = 0;
   bool end_of_epoch = false;
   std::vector<plan::RowUse> uses;  // of the valid rows
   plan::BatchForm form;
