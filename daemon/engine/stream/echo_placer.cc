@@ -86,7 +86,7 @@ class Opening {
   }
 
   RecordTimes times(const v1::Stream& stream) const {
-    const FetchCounters fetched = opened_.core->fetcher->counters();
+    const FetchCounters fetched = opened_.core->fetchers->counters();
     const double fetch_seconds = 1e-9 * static_cast<double>(fetched.busy_ns) /
                                  static_cast<double>(std::max<std::uint64_t>(1, fetched.records));
     return record_times(stream, fetch_seconds, opened_.core->counters->steps.totals().steps,
@@ -117,7 +117,7 @@ class Opening {
 
   void close() {
     // Its thread may be the last owner of the core and cannot join itself.
-    if (opened_.core != nullptr) opened_.core->fetcher->stop();
+    if (opened_.core != nullptr) opened_.core->fetchers->stop();
     opened_ = {};
   }
 
