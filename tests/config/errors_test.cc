@@ -301,7 +301,7 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:1:76: key 'fields': is for the step 'python'; in 'read', 'out' names what is used"},
     {"a_chunk_of_a_data_set",
      python_set("{python: {file: f.py, function: F, batched: false, chunk: 8}}"),
-     "t.yaml:1:92: key 'chunk': needs 'batched: true'"},
+     "t.yaml:1:91: key 'chunk': needs 'batched: true'"},
     {"decode_of_a_data_set",
      python_set("{python: {file: f.py, function: F}}}, {decode: {i: {key: a, as: rgb}}"),
      "t.yaml:1:72: key 'decode': is for encoded records; a data set in Python ('read: python') "
@@ -323,7 +323,7 @@ const std::vector<Mistake> kMistakes = {
     {"settings_with_a_number_that_json_lacks",
      with_steps(std::string(kDecode) +
                 "      - plugin: {library: a.so, step: s, settings: {max: .inf}}\n"),
-     "t.yaml:6:68: .inf is no number that JSON can hold; for a text, write it in quotes"},
+     "t.yaml:6:58: .inf is no number that JSON can hold; for a text, write it in quotes"},
     {"rows_of_another_format",
      "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",
