@@ -92,18 +92,21 @@ def at_most_tokens(lengths, budget):
 def compare(lengths, up_to):
     budget = MULTIPLE * up_to[-1]
     fixed, budgeted = echoline_batches(lengths, up_to), echoline_batches(lengths, up_to, budget)
+    steps = round(4 * np.log2(up_to[-1] / up_to[0]))
+    fine = [round(up_to[0] * 2 ** (step / 4)) for step in range(steps + 1)]
     shuffled = np.random.default_rng(2).permutation(lengths)
     found = {f"plain shuffle, batches of {ROWS}, to the longest row": to_longest(cut(shuffled)),
              f"plain shuffle, to {up_to[-1]}": [(rows, up_to[-1]) for rows in cut(shuffled)],
-             f"buckets, batches of {ROWS}, to the bucket's length": fixed,
-             f"buckets, batches of {ROWS}, to the longest row": to_longest(rows for rows, _ in fixed),
-             f"buckets, budget of {budget}, to the bucket's length": budgeted,
-             f"buckets, budget of {budget}, to the longest row": to_longest(rows for rows, _ in budgeted),
+             f"{len(up_to)} buckets, batches of {ROWS}, to the bucket's length": fixed,
+             f"{len(up_to)} buckets, batches of {ROWS}, to the longest row": to_longest(rows for rows, _ in fixed),
+             f"{len(up_to)} buckets, budget of {budget}, to the bucket's length": budgeted,
+             f"{len(fine)} buckets, budget of {budget}, to the bucket's length": echoline_batches(lengths, fine, budget),
              f"sorted within runs of 50 batches of {ROWS} (Hugging Face), to the longest row": to_longest(grouped_by_length(lengths)),
              f"sorted, at most {budget} tokens (fairseq), to the longest row": to_longest(at_most_tokens(lengths, budget))}
     for name, batches in found.items():
         assert sum(len(rows) for rows, _ in batches) == len(lengths)
-        print(f"| {name} | {len(batches)} | {share(batches):.1f} % |")
+        shapes = len({(len(rows), int(length)) for rows, length in batches})
+        print(f"| {name} | {len(batches)} | {shapes} | {share(batches):.1f} % |")
 
 
 def main():
@@ -116,7 +119,7 @@ def main():
     if options.speeches:
         data["speeches"] = speeches(options.speeches)
     for name, lengths in data.items():
-        print(f"\n{len(lengths)} {name} lengths\n\n| batches | number | padding |\n|---|---|---|")
+        print(f"\n{len(lengths)} {name} lengths\n\n| batches | number | shapes | padding |\n|---|---|---|---|")
         compare(lengths, UP_TO[name])
 
 

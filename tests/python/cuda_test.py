@@ -32,7 +32,7 @@ class Batches(OnTheDevice):
                             values, offsets = (self.device.array(part) for part in batch[name])
                             np.testing.assert_array_equal(values, wanted[name].values)
                             np.testing.assert_array_equal(offsets, wanted[name].offsets * element_bytes)
-                        for fact in ("epoch", "step", "rows", "valid_rows", "fresh", "is_last"):
+                        for fact in ("epoch", "step", "rows", "valid_rows", "fresh", "bucket_length", "is_last"):
                             self.assertEqual(getattr(batch, fact), getattr(wanted, fact), fact)
                         for words in ("sample_ids", "uses", "flags", "valid"):
                             np.testing.assert_array_equal(getattr(batch, words), getattr(wanted, words))

@@ -118,6 +118,9 @@ class Epochs(unittest.TestCase):
                     np.testing.assert_array_equal(value, points(row), strict=True)
                 longest = max(row % 5 for row in rows)
                 self.assertEqual(batch["points"].padded(-1).shape, (4, longest, 2))
+                self.assertEqual(batch["points"].padded(length=4).shape, (4, 4, 2))
+                with self.assertRaisesRegex(echoline.InvalidArgument, f"has {longest} elements, more than the length"):
+                    batch["points"].padded(length=longest - 1)
                 np.testing.assert_array_equal(batch.copy()["points"][3], points(rows[3]))
                 for row, value in zip(rows, batch["tokens"]):
                     np.testing.assert_array_equal(value, tokens(row))

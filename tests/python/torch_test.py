@@ -46,6 +46,12 @@ class TorchLoader(FrameworkTests, unittest.TestCase):
                 for row, value in enumerate(batch["points"]):
                     self.assertEqual(value.tolist(), points(4 * batch.step + row).tolist())
                     self.assertEqual(value.shape[1:], (2,))
+                whole = echoline.torch.padded(batch["points"], -1, length=5)
+                self.assertEqual(whole.shape, (4, 5, 2))
+                for row, value in zip(whole, batch["points"]):
+                    self.assertEqual(row.tolist(), value.tolist() + [[-1, -1]] * (5 - len(value)))
+                with self.assertRaisesRegex(echoline.InvalidArgument, "more than the length to pad to, 0"):
+                    echoline.torch.padded(batch["points"], length=0)
                 first, second = batch["points"][1:3]
                 if len(first) and len(second):
                     self.assertEqual(second.data_ptr() - first.data_ptr(), first.numel() * first.element_size())

@@ -89,6 +89,7 @@ class DeviceBatch:
     rows: int
     valid_rows: int
     fresh: int
+    bucket_length: int
     is_last: bool
     device: int
     _fields: Dict[str, int]

@@ -29,7 +29,7 @@ from .cuda import Flip, Normalize, Ragged
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["CutMix", "Dataset", "Flip", "Loader", "MixUp", "Normalize", "Ragged", "RandomChoice", "TensorBatch", "to_tensor"]
+__all__ = ["CutMix", "Dataset", "Flip", "Loader", "MixUp", "Normalize", "Ragged", "RandomChoice", "TensorBatch", "padded", "to_tensor"]
 
 # The type to use if this torch lacks an unsigned type: the next wider signed one. It needs a copy, except for 64 bits.
 _WIDER = {"uint16": np.int32, "uint32": np.int64}
@@ -58,6 +58,21 @@ def to_tensor(array: np.ndarray, dtype: Optional[torch.dtype] = None) -> torch.T
     if array.nbytes == 0 or not array.flags.c_contiguous:
         return torch.from_numpy(np.array(array)).view(dtype)
     return torch.frombuffer(_Buffer.of(array), dtype=dtype).reshape(array.shape)
+
+
+def padded(rows: Sequence[torch.Tensor], fill: float = 0, length: Optional[int] = None) -> torch.Tensor:
+    """A tensor [rows, length, ...] of a field whose rows differ in length; `fill` fills up shorter rows.
+
+    By default, `length` is that of the longest row. `batch.bucket_length` gives one shape for each bucket.
+    """
+    longest = max(len(row) for row in rows)
+    length = longest if length is None else length
+    if longest > length:
+        raise InvalidArgument(f"a row has {longest} elements, more than the length to pad to, {length}")
+    out = rows[0].new_full((len(rows), length, *rows[0].shape[1:]), fill)
+    for target, row in zip(out, rows):
+        target[:len(row)] = row
+    return out
 
 
 def _host_values(batch: Batch, fields: Sequence[str], bfloat16: Sequence[str]) -> Dict[str, Any]:

@@ -102,8 +102,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_memory_bytes", "use",
      "Memory of all streams, by use: ring, window (decoded samples kept for their next use), "
      "encoded (records read ahead or kept encoded), cache, seek_index, order (lists of "
-     "shuffle.order), and checksums (of records that have none in the index; not part of the "
-     "budget)."},
+     "shuffle.order, records of batch.buckets), and checksums (of records that have none in the "
+     "index; not part of the budget)."},
     {"echoline_memory_reserved_bytes", "",
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_mix_samples_total", "stream,source",
