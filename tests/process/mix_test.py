@@ -85,7 +85,7 @@ class Mix(ProcessCase):
 
     def test_a_state_continues_exactly_with_another_batch_size_and_echo(self):
         decode = "decode: {label: {key: cls, as: int64}}"
-        echo = "echo: {factor: 2.5, window: 40}"
+        echo = "echo: {factor: 2.5, window: 48}"
         for place, steps in {"record": [echo, decode], "sample": [decode, echo]}.items():
             streams = self.stream("at_end: repeat, records: 300", steps=steps)
             with self.subTest(place):
