@@ -283,7 +283,7 @@ class PythonStep(PythonCase):
             for mark in ("hang", "exit"):
                 (self.place / "marks" / mark).unlink(missing_ok=True)
             with self.daemon("here", out, workers=4, threads="true", interpreter=interpreter, timeout="1s", metrics=True) as daemon:
-                rows = self.rows(daemon, epochs=2)
+                rows = self.rows(daemon)
                 processes = {int(row["process"]) for row in rows.values()}
                 at_work = {int(row["thread"]) for row in rows.values()}
                 self.assertEqual({sample for (_, sample, *_), row in rows.items() if row["flags"] == 0},
