@@ -51,8 +51,10 @@
   ROW(Descriptor, fresh_rows, 56, 4)          \
   ROW(Descriptor, replaced_rows, 60, 4)       \
   ROW(Descriptor, batch_use, 64, 4)           \
-  ROW(Descriptor, reserved0, 68, 4)           \
-  ROW(Descriptor, reserved, 72, 56)           \
+  ROW(Descriptor, whole_rows, 68, 4)          \
+  ROW(Descriptor, bucket_length, 72, 4)       \
+  ROW(Descriptor, reserved0, 76, 4)           \
+  ROW(Descriptor, reserved, 80, 48)           \
   ROW(WriterPage, published, 0, 8)            \
   ROW(WriterPage, bell, 128, 4)               \
   ROW(WriterPage, state, 132, 4)              \
