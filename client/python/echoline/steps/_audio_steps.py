@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Literal, Optional, Sequence
 
-from ._step import Fraction, Step, Text, make_step
+from ._step import Fraction, Size, Step, Text, make_step
 
 
 def audio_crop(field: Text, seconds: float, *, position: Optional[Literal["random", "start", "center"]] = None,
@@ -28,12 +28,19 @@ def audio_gain(field: Text, db: Sequence[float], *, probability: Optional[Fracti
     return make_step("audio_gain", locals())
 
 
-def audio_noise(field: Text, snr: Sequence[float], *, probability: Optional[Fraction] = None) -> Step:
-    """Adds white Gaussian noise, with a ratio of signal to noise drawn uniformly in decibels.
+def audio_noise(field: Text, snr: Sequence[float], *, probability: Optional[Fraction] = None,
+                files: Optional[Text] = None, max_bytes: Optional[Size] = None) -> Step:
+    """Adds noise, with a ratio of signal to noise drawn uniformly in decibels: white Gaussian noise, or noise from
+    files.
 
     field: Field of the audio.
     snr: Smallest and largest ratio of signal to noise, in decibels. Allowed: -200 to 200.
     probability: Probability that a sample is changed. Allowed: 0 to 1. Default: 1.
+    files: Local folder of audio files with noise, in folders of it, too; or one such file. For each sample, a file and
+        a place in it are drawn; a file that is too short is repeated. What the files contain is part of the
+        fingerprint, in the order of their names.
+    max_bytes: With `files`: largest memory for the noise, which stays there as float32 at the rate of the field.
+        Allowed: 1B or more. Default: 256MiB.
     """
     return make_step("audio_noise", locals())
 
