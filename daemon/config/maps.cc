@@ -22,6 +22,7 @@ std::map<std::string, Message*> sorted(Map& values) {
 std::map<std::string, Message*> sorted_values(Message& message) {
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return sorted(*config->mutable_streams());
   if (auto* python = dynamic_cast<v1::Python*>(&message)) return sorted(*python->mutable_out());
+  if (auto* multi = dynamic_cast<v1::MultiCrop*>(&message)) return sorted(*multi->mutable_crops());
   // The schema's last map.
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);
@@ -34,6 +35,7 @@ Message& map_value(Message& message, const std::string& key) {
   // operator[] creates the value; its address stays the same.
   if (auto* config = dynamic_cast<v1::Config*>(&message)) return (*config->mutable_streams())[key];
   if (auto* python = dynamic_cast<v1::Python*>(&message)) return (*python->mutable_out())[key];
+  if (auto* multi = dynamic_cast<v1::MultiCrop*>(&message)) return (*multi->mutable_crops())[key];
   auto* decode = dynamic_cast<v1::Decode*>(&message);
   ECHOLINE_CHECK(decode != nullptr);
   return (*decode->mutable_fields())[key];

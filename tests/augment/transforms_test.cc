@@ -10,8 +10,8 @@ namespace {
 
 // A step of the schema without a transform would be skipped silently.
 TEST(Transforms, EveryAugmentationOfTheSchemaHasOne) {
-  const std::set<std::string> others = {"read",    "cache", "shuffle", "decode",
-                                        "prepare", "echo",  "batch",   "publish"};
+  const std::set<std::string> others = {"read",    "mix",  "cache", "shuffle", "decode",
+                                        "prepare", "echo", "batch", "publish"};
   const auto* schema = v1::Step::descriptor();
   int transforms = 0;
   for (int i = 0; i < schema->field_count(); ++i) {
