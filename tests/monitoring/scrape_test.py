@@ -13,9 +13,9 @@ import watched_run
 from prometheus_process import JOB, Prometheus
 
 
-# Only streams with a `prepare` or `python` step, and preparation servers, have these metrics; process.preparation and
-# process.python_step read them.
-OF_SOME_STREAMS = re.compile(r"echoline_(prepare|serve|served|python)_\w+")
+# Only streams with a `prepare`, `python` or `mix` step, preparation servers, and trainers that report losses have these
+# metrics; process.preparation, process.python_step, process.mix and python.loader read them.
+OF_SOME_STREAMS = re.compile(r"echoline_(prepare|serve|served|python|mix|reported)_\w+")
 
 
 class Scrape(unittest.TestCase):

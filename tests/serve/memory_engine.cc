@@ -167,6 +167,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.factor = 2500;
   stats.samples_fresh = 40;
   stats.pictures = {.jpeg_own = 37, .jpeg_libjpeg = 3, .png = 0, .webp = 5, .avif = 0};
+  stats.sources = {
+      {.name = "web", .weight = 1000, .records = 50, .records_per_epoch = 50, .rows = 70}};
   stats.samples_echoed = 60;
   stats.batches = 7;
   stats.records_bad["corrupt"] = 2;

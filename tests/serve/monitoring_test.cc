@@ -60,6 +60,8 @@ TEST_F(Monitoring, ServesTheCountersAsPrometheusText) {
   EXPECT_THAT(answer.body, HasSubstr("echoline_first_batch_seconds{stream=\"train\"} 0.25"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_memory_bytes{use=\"ring\"} 1000"));
   const std::string losses = "{stream=\"train\",job=\"default\",use=";
+  EXPECT_THAT(answer.body,
+              HasSubstr("echoline_mix_samples_total{stream=\"train\",source=\"web\"} 70"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_rows_total" + losses + "\"0\"} 64"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_loss_sum" + losses + "\"0\"} 96.5"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_loss_sum" + losses + "\"15+\"} -1"));
