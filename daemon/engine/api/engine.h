@@ -57,7 +57,7 @@ class Engine : public AttachHandler {
   virtual Result<std::vector<FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) = 0;
 
-  // Forgets the place that was chosen for an echo without a place: the next opening chooses anew.
+  // Forgets the place that was chosen for an echo without a place: the next opening chooses again.
   // kFailedPrecondition: the pipeline names the place.
   virtual Status forget_echo_place(const std::string& name) = 0;
 
