@@ -4,8 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -15,6 +13,7 @@
 #include "config/control.h"
 #include "config/document.h"
 #include "config/maps.h"
+#include "config/names.h"
 #include "config/override.h"
 #include "config/paths.h"
 #include "config/preparation.h"
@@ -24,9 +23,6 @@
 
 namespace echoline::config {
 namespace {
-
-// Names are part of metrics, paths and addresses, which have limits.
-constexpr std::size_t kStreamNameMax = 64;
 
 Result<std::string> read_text(const std::string& path) {
   // Streams set errno only on failure.
@@ -105,17 +101,8 @@ Result<LocatedConfig> parse_located(std::string_view text, const std::string& na
 }  // namespace
 
 Status check_stream_name(std::string_view name) {
-  const auto fits = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-  };
-  const bool good = !name.empty() && name.size() <= kStreamNameMax &&
-                    // Not '.' first: no hidden files, and no "..".
-                    std::all_of(name.begin(), name.end(), fits) &&
-                    std::isalnum(static_cast<unsigned char>(name[0])) != 0;
-  if (good) return Status();
-  return Status(Code::kInvalidArgument,
-                "is no stream name; allowed: letters, digits, '.', '_' and '-', a letter or digit "
-                "first, at most 64");
+  if (is_plain_name(name)) return Status();
+  return Status(Code::kInvalidArgument, fmt::format("is no stream name; {}", kPlainNames));
 }
 
 Result<v1::Config> parse_config(std::string_view text, const std::string& name,

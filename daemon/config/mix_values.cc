@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 
+#include "config/names.h"
 #include "config/pipeline.h"
 #include "config/step_values.h"
 
@@ -17,14 +17,9 @@ constexpr int kSourcesMax = 64;
 Status check_name(const v1::MixSource& source, std::set<std::string>& names,
                   const SourceLocations& locations) {
   const std::string& name = source.name();
-  const bool plain = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
-  if (!plain || name.size() > 64) {
-    return locations.error(
-        source, "name",
-        fmt::format("'{}': allowed are up to 64 of letters, digits, '_', '-' and '.'", name));
+  if (!is_plain_name(name)) {
+    return locations.error(source, "name",
+                           fmt::format("'{}' is no name of a source; {}", name, kPlainNames));
   }
   if (names.insert(name).second) return Status();
   return locations.error(source, "name",

@@ -2,6 +2,7 @@
 #include "config/names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace echoline::config {
@@ -9,6 +10,9 @@ namespace {
 
 // Longer names are not compared: no known name is that long.
 constexpr std::size_t kNameMax = 64;
+
+// Such names are part of metrics, paths and addresses, which have limits.
+constexpr std::size_t kPlainNameMax = 64;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows are enough: a swap looks two rows back.
@@ -33,6 +37,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+bool is_plain_name(std::string_view name) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  // Not '.' first: no hidden files, and no "..".
+  return !name.empty() && name.size() <= kPlainNameMax && std::ranges::all_of(name, fits) &&
+         std::isalnum(static_cast<unsigned char>(name[0])) != 0;
+}
 
 std::string nearest_name(std::string_view written, const std::vector<std::string>& known) {
   std::string best;

@@ -1,4 +1,5 @@
-// For error messages: lists of known names, and the name that was probably meant. Pure functions.
+// Names that users choose, and for error messages: lists of known names, and the name that was
+// probably meant. Pure functions.
 #pragma once
 
 #include <string>
@@ -6,6 +7,12 @@
 #include <vector>
 
 namespace echoline::config {
+
+// Of a stream or a source: it can be in an address, a file name and a metric's label. See
+// kPlainNames.
+bool is_plain_name(std::string_view name);
+inline constexpr const char* kPlainNames =
+    "allowed: letters, digits, '.', '_' and '-', a letter or digit first, at most 64";
 
 // The name with the fewest edits (insert, delete, replace, swap adjacent letters) from `written`.
 // Empty if the nearest one needs more than one edit and more than a third of the letters.

@@ -1,17 +1,9 @@
 #include "plan/mix_order.h"
 
-#include <algorithm>
-
 #include "plan/order_key.h"
 
 namespace echoline::plan {
 namespace {
-
-std::vector<std::uint64_t> first_records(const PlanSpec& spec) {
-  std::vector<std::uint64_t> first{0};
-  for (const std::uint64_t size : source_sizes(spec)) first.push_back(first.back() + size);
-  return first;
-}
 
 std::vector<Shuffled> shuffled_sources(const PlanSpec& spec) {
   std::vector<Shuffled> sources;
@@ -35,12 +27,8 @@ std::uint64_t repetition_seed(std::uint64_t seed, std::size_t source, std::uint6
 }  // namespace
 
 Mixture::Mixture(const PlanSpec& spec)
-    : sources_(shuffled_sources(spec)),
-      first_(first_records(spec)),
-      rows_(*spec.mix, source_sizes(spec)) {}
-
-std::size_t Mixture::source_of(std::uint64_t record) const {
-  return static_cast<std::size_t>(std::ranges::upper_bound(first_, record) - first_.begin()) - 1;
+    : sources_(shuffled_sources(spec)), rows_(*spec.mix, source_sizes(spec)) {
+  for (const Shuffled& source : sources_) records_.add(source.shards.record_count());
 }
 
 std::uint64_t Mixture::repetitions(std::size_t source) const {

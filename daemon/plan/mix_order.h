@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/part_starts.h"
 #include "plan/mix_rows.h"
 #include "plan/order_lists.h"
 #include "plan/plan_spec.h"
@@ -20,16 +21,16 @@ class Mixture {
   const MixRows& rows() const { return rows_; }
   std::size_t source_count() const { return sources_.size(); }
   const Shuffled& source(std::size_t source) const { return sources_[source]; }
-  std::uint64_t first_record(std::size_t source) const { return first_[source]; }
-  std::uint64_t records(std::size_t source) const { return first_[source + 1] - first_[source]; }
+  std::uint64_t first_record(std::size_t source) const { return records_.of(source); }
+  std::uint64_t records(std::size_t source) const { return records_.count(source); }
   // The source that has this record.
-  std::size_t source_of(std::uint64_t record) const;
+  std::size_t source_of(std::uint64_t record) const { return records_.part_of(record); }
   // How often an epoch begins this source; 0 where its share is too small for a row.
   std::uint64_t repetitions(std::size_t source) const;
 
  private:
-  std::vector<Shuffled> sources_;     // each as a stream without lanes
-  std::vector<std::uint64_t> first_;  // record of each source, and the end
+  std::vector<Shuffled> sources_;  // each as a stream without lanes
+  PartStarts records_;
   MixRows rows_;
 };
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/part_starts.h"
 #include "echoline/v1/config.pb.h"
 #include "record/index/gathering_source.h"
 #include "record/index/listing.h"
@@ -68,14 +69,14 @@ class PackedIndex final : public Index {
 
   // The file of a record, and its row there.
   std::pair<std::size_t, std::uint64_t> place_of(std::uint64_t record) const {
-    const std::size_t file = first_.file_of(record);
+    const std::size_t file = first_.part_of(record);
     return {file, record - first_.of(file)};
   }
   const PackedFiles& files() const { return files_; }
 
  private:
   const PackedFiles files_;
-  FirstRecords first_;
+  PartStarts first_;  // record of each file
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };

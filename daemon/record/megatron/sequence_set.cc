@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "base/part_starts.h"
 #include "record/core/fields.h"
 #include "record/index/listing.h"
 
@@ -33,17 +34,17 @@ class SequenceIndex final : public Index {
     return {files_[file].object, first_.of(file), first_.count(file)};
   }
   Extent extent(std::uint64_t record) const override {
-    const std::size_t file = first_.file_of(record);
+    const std::size_t file = first_.part_of(record);
     const std::uint64_t* begin = &files_[file].sequences.begin[record - first_.of(file)];
     const std::uint64_t each = files_[file].type.bytes;
     return {static_cast<std::uint32_t>(file), begin[0] * each, (begin[1] - begin[0]) * each};
   }
   std::string key(std::uint64_t record) const override {
-    const std::size_t file = first_.file_of(record);
+    const std::size_t file = first_.part_of(record);
     return fmt::format("{}:{}", base_name(files_[file].object.url), record - first_.of(file));
   }
   std::uint64_t tokens(std::uint64_t record) const override {
-    const std::size_t file = first_.file_of(record);
+    const std::size_t file = first_.part_of(record);
     const std::uint64_t* begin = &files_[file].sequences.begin[record - first_.of(file)];
     return begin[1] - begin[0];
   }
@@ -53,7 +54,7 @@ class SequenceIndex final : public Index {
 
  private:
   const std::vector<MegatronFile> files_;
-  FirstRecords first_;
+  PartStarts first_;  // record of each file
   std::uint64_t bytes_max_ = 0;
   std::uint64_t bytes_total_ = 0;
 };
@@ -83,11 +84,6 @@ class SequenceDataSet final : public DataSet {
 };
 
 }  // namespace
-
-std::size_t FirstRecords::file_of(std::uint64_t record) const {
-  const auto after = std::upper_bound(first_.begin(), first_.end(), record);
-  return static_cast<std::size_t>(after - first_.begin()) - 1;
-}
 
 std::unique_ptr<DataSet> make_sequence_set(std::vector<MegatronFile> files) {
   return std::make_unique<SequenceDataSet>(std::move(files));

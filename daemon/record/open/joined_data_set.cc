@@ -5,43 +5,43 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/part_starts.h"
+
 namespace echoline::record {
 namespace {
 
-// The part that has an element of the joined sequence, and its number there.
+// The part that has a record or a shard, and its number there.
 struct Place {
   std::size_t part;
   std::uint64_t number;
 };
 
-// `first` has the first element of each part, and the end of the last.
-Place place_of(const std::vector<std::uint64_t>& first, std::uint64_t number) {
-  const auto after = std::ranges::upper_bound(first, number);
-  const auto part = static_cast<std::size_t>(after - first.begin()) - 1;
-  return {part, number - first[part]};
+Place place_of(const PartStarts& starts, std::uint64_t number) {
+  const std::size_t part = starts.part_of(number);
+  return {part, number - starts.of(part)};
 }
 
 class JoinedIndex final : public Index {
  public:
   explicit JoinedIndex(std::vector<const Index*> parts) : parts_(std::move(parts)) {
     for (const Index* part : parts_) {
-      first_record_.push_back(first_record_.back() + part->record_count());
-      first_shard_.push_back(first_shard_.back() + part->shard_count());
+      records_.add(part->record_count());
+      shards_.add(part->shard_count());
     }
   }
 
-  std::uint64_t record_count() const override { return first_record_.back(); }
-  std::size_t shard_count() const override { return first_shard_.back(); }
+  std::uint64_t record_count() const override { return records_.total(); }
+  std::size_t shard_count() const override { return shards_.total(); }
   Shard shard(std::size_t shard_index) const override {
-    const auto [part, number] = place_of(first_shard_, shard_index);
+    const auto [part, number] = place_of(shards_, shard_index);
     Shard shard = parts_[part]->shard(number);
-    shard.first_record += first_record_[part];
+    shard.first_record += records_.of(part);
     return shard;
   }
   Extent extent(std::uint64_t record) const override {
     const auto [part, number] = record_place(record);
     Extent extent = parts_[part]->extent(number);
-    extent.shard += static_cast<std::uint32_t>(first_shard_[part]);
+    extent.shard += static_cast<std::uint32_t>(shards_.of(part));
     return extent;
   }
   std::uint64_t begins_at(std::uint64_t record) const override {
@@ -68,7 +68,7 @@ class JoinedIndex final : public Index {
   }
   std::uint64_t record_bytes_total() const override { return sum(&Index::record_bytes_total); }
 
-  Place record_place(std::uint64_t record) const { return place_of(first_record_, record); }
+  Place record_place(std::uint64_t record) const { return place_of(records_, record); }
 
  private:
   std::uint64_t sum(std::uint64_t (Index::*value)() const) const {
@@ -78,8 +78,8 @@ class JoinedIndex final : public Index {
   }
 
   const std::vector<const Index*> parts_;
-  std::vector<std::uint64_t> first_record_{0};
-  std::vector<std::uint64_t> first_shard_{0};
+  PartStarts records_;
+  PartStarts shards_;
 };
 
 std::vector<const Index*> indexes_of(const std::vector<NamedDataSet>& parts) {
