@@ -1,4 +1,4 @@
-// The places of an `echo` that a stream leaves to the daemon (`echo` beside the pipeline). For
+// The places of an `echo` that a stream leaves to the daemon (`echo` as a key of the stream). For
 // streams that load.h has accepted. Pure functions; any thread.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace echoline::client {
 
 // `uses` has one value for each loss. Rows without a finite loss are left out: one of them would
-// make the mean of its use unknown for ever.
+// make the mean of its use unknown from then on.
 shm::LossFigures losses_by_use(std::span<const float> losses, const std::uint32_t* uses);
 std::size_t rows_of(const shm::LossFigures& losses);
 

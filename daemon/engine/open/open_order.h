@@ -1,5 +1,5 @@
-// Opens what an order needs beside the seed: the lists of a user (shuffle.order), or the buckets of
-// the records (batch.buckets).
+// Opens what an order needs in addition to the seed: the lists of a user (shuffle.order), or the
+// buckets of the records (batch.buckets).
 #pragma once
 
 #include <memory>
