@@ -24,6 +24,8 @@ Status different(const engine::StreamCore& core, std::uint64_t record, const std
     return workers->function().library != nullptr;
   };
   const bool is_plugin = std::ranges::all_of(code, is_library);
+  const bool has_threads = std::ranges::any_of(
+      code, [](const user_code::Workers* workers) { return workers->function().threads; });
   const bool is_either = !is_plugin && std::ranges::any_of(code, is_library);
   return Status(
       Code::kFailedPrecondition,
@@ -34,7 +36,9 @@ Status different(const engine::StreamCore& core, std::uint64_t record, const std
                               : "python.function",
                   record, core.data_set->index().key(record), what,
                   is_plugin ? " and draws from call->key"
-                            : ", `rng`, and the generators of random, numpy and torch"));
+                  : has_threads
+                      ? " and `rng`: with `threads: true`, other generators are not seeded"
+                      : ", `rng`, and the generators of random, numpy and torch"));
 }
 
 Status differs_in_chunk(const engine::StreamCore& core, std::uint64_t record,

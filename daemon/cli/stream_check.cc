@@ -105,8 +105,8 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
   const engine::StreamCore& core = *opened.core;
   checked.indexed = true;
   checked.records = core.data_set->index().record_count();
-  checked.rows = core.plan->rows_per_epoch();
-  checked.batches = batches_of(*checked.stream, checked.rows);
+  checked.rows = core.plan->valid_rows(core.plan->rows_per_epoch());
+  checked.batches = batches_of(*checked.stream, core.plan->rows_per_epoch());
   checked.memory.ring = ring::ring_bytes(core.ring_spec);
   checked.memory.read_ahead = core.read_ahead.most_bytes;
   checked.memory.window = core.window_floor_bytes;
@@ -114,9 +114,11 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
   checked.memory.cache = opened.cache.bytes();
   for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
     const user_code::Function& function = workers->function();
-    checked.code.push_back(fmt::format("{}: {} of {}, in {} ({})", function.key(), function.name,
-                                       function.file, pluralize(function.workers, "worker"),
-                                       workers->versions()));
+    const bool falls_back = function.threads && !workers->has_threads();
+    checked.code.push_back(
+        fmt::format("{}: {} of {}, in {} ({}{})", function.key(), function.name, function.file,
+                    pluralize(function.workers, "worker"), workers->versions(),
+                    falls_back ? ", processes because it has a GIL or there is one worker" : ""));
   }
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
   ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));

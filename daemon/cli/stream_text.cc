@@ -184,9 +184,9 @@ std::string counts_text(const v1::StreamStatus& stream) {
   }
   for (const v1::MixedSource& source : stream.mixed()) {
     text +=
-        fmt::format("source       {}: weight {}, {} of {} in an epoch, {} published\n",
-                    source.name(), source.weight_thousandths() / 1000.0, source.records_per_epoch(),
-                    pluralize(source.records(), "record"), pluralize(source.rows(), "sample"));
+        fmt::format("source       {}: weight {}, {}, {} in an epoch, {} published\n", source.name(),
+                    source.weight_thousandths() / 1000.0, pluralize(source.records(), "record"),
+                    source.records_per_epoch(), pluralize(source.rows(), "sample"));
   }
   for (const auto& [reason, count] : stream.records_bad()) {
     text += fmt::format("bad records  {}: {}\n", reason, count);
@@ -197,6 +197,15 @@ std::string counts_text(const v1::StreamStatus& stream) {
 // What a table adds about a stream that is not ready.
 std::string note_of(const v1::StreamStatus& stream) {
   return stream.state() == "opening" ? stream.verdict().text() : stream.error();
+}
+
+std::string epoch_text(const v1::StreamStatus& stream) {
+  const std::uint64_t most = stream.batches_per_epoch() * stream.batch_size();
+  // Of more than the last batch.
+  const bool differ = stream.rows_per_epoch() + stream.batch_size() <= most;
+  return fmt::format("epoch        {}, {} of {}{}\n", pluralize(stream.rows_per_epoch(), "row"),
+                     pluralize(stream.batches_per_epoch(), "batch"), differ ? "up to " : "",
+                     stream.batch_size());
 }
 
 }  // namespace
@@ -235,8 +244,7 @@ std::string stream_text(const v1::StreamStatus& stream) {
   if (stream.state() == "opening") return text;
   text += fmt::format("data         {} in {}\n", pluralize(stream.records(), "record"),
                       pluralize(stream.shards(), "shard"));
-  text += fmt::format("epoch        {}, {} of {}\n", pluralize(stream.rows_per_epoch(), "row"),
-                      pluralize(stream.batches_per_epoch(), "batch"), stream.batch_size());
+  text += epoch_text(stream);
   text += fmt::format("echo         {}\n", echo_text(stream));
   if (!stream.echo_choice().empty()) {
     text += fmt::format("echo place   {}\n", stream.echo_choice());

@@ -56,18 +56,26 @@ std::string decimal(std::string_view rest) {
   return rest.empty() ? number : "";
 }
 
-// The digits of 0x1f and 0o17; none if the text is no such number.
-std::optional<std::uint64_t> of_base(std::string_view text, std::string_view prefix, int base) {
+// The value of 0x1f and 0o17; none if the text is no such number. Discarded: more than 64 bits.
+std::optional<json> of_base(std::string_view text, std::string_view prefix, int base) {
   std::uint64_t value = 0;
   if (!text.starts_with(prefix)) return std::nullopt;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, value, base);
-  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+  if (stop != end || error == std::errc::invalid_argument) return std::nullopt;
+  return error == std::errc{} ? json(value) : json(json::value_t::discarded);
 }
 
-// A text without quotes, by the core schema of YAML 1.2. Discarded: a number that JSON cannot hold.
+// As JSON reads it. Discarded: a whole number of more than 64 bits, which would be rounded.
+json decimal_value(const std::string& number) {
+  const json value = json::parse(number, nullptr, false);
+  const bool is_whole = number.find_first_of(".eE") == std::string::npos;
+  return is_whole && value.is_number_float() ? json(json::value_t::discarded) : value;
+}
+
+// A text without quotes, by the core schema of YAML 1.2; yaml-cpp has found its nulls before.
+// Discarded: a number that JSON cannot hold.
 json plain_value(const std::string& text) {
-  if (is_one_of(text, {"null", "Null", "NULL", "~"})) return nullptr;
   if (is_one_of(text, {"true", "True", "TRUE"})) return true;
   if (is_one_of(text, {"false", "False", "FALSE"})) return false;
   std::string_view unsigned_text = text;
@@ -78,7 +86,7 @@ json plain_value(const std::string& text) {
   if (const auto value = of_base(text, "0x", 16)) return *value;
   if (const auto value = of_base(text, "0o", 8)) return *value;
   const std::string number = decimal(text);
-  return number.empty() ? json(text) : json::parse(number, nullptr, false);
+  return number.empty() ? json(text) : decimal_value(number);
 }
 
 }  // namespace
@@ -104,8 +112,8 @@ Status AnyKeysReader::read_value(const YAML::Node& node, int depth, json& value)
     const std::string& text = node.Scalar();
     if (!is_utf8(text)) return error(node, "not UTF-8");
     // yaml-cpp's tag of a text in quotes is "!", and of one without a tag "?".
-    const bool is_plain = node.Tag() == "?" || node.Tag().empty();
-    value = is_plain ? plain_value(text) : json(text);
+    const std::string& tag = node.Tag();
+    value = tag == "!" || tag == "tag:yaml.org,2002:str" ? json(text) : plain_value(text);
     if (!value.is_discarded()) return {};
     return error(
         node,

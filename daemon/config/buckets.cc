@@ -38,6 +38,12 @@ Status check_buckets(const v1::Stream& stream, const SourceLocations& locations)
                     std::min<std::uint64_t>(buckets.budget() / up_to, batch.size()),
                     buckets.multiple()));
   }
+  if (stream.has_echo()) {
+    return locations.error(
+        stream, "echo",
+        "with 'buckets' in the batch step the daemon cannot choose a place; write "
+        "'echo' as a step: with 'spread: step', or after 'batch'");
+  }
   const v1::Shuffle* shuffle = shuffle_step(stream);
   if (shuffle == nullptr) return Status();
   if (shuffle->has_order()) {

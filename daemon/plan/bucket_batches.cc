@@ -29,4 +29,10 @@ std::size_t BucketBatches::bucket_of_batch(std::uint64_t batch) const {
   return static_cast<std::size_t>(after - buckets_.begin()) - 1;
 }
 
+std::uint64_t BucketBatches::rows() const {
+  std::uint64_t items = short_items_;
+  for (const Bucket& bucket : buckets_) items += bucket.batches * bucket.batch_items;
+  return items * uses_;
+}
+
 }  // namespace echoline::plan

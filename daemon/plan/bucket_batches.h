@@ -35,6 +35,8 @@ class BucketBatches {
   std::uint64_t count() const { return whole_ + (short_items_ > 0 ? 1 : 0); }
   std::uint32_t short_items() const { return short_items_; }  // 0: there is no short batch
   std::uint32_t uses() const { return uses_; }
+  // Of all batches.
+  std::uint64_t rows() const;
 
  private:
   std::vector<Bucket> buckets_;

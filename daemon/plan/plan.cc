@@ -8,6 +8,7 @@
 #include "plan/batch_epoch.h"
 #include "plan/bucket_epoch.h"
 #include "plan/factor_list.h"
+#include "plan/interleave.h"
 #include "plan/mix_order.h"
 #include "plan/row_epoch.h"
 #include "plan/spec_check.h"
@@ -60,6 +61,12 @@ std::uint64_t Plan::rows_per_epoch() const {
   if (!echoes()) return record_count();
   const std::uint64_t uses = stream_->demand.items * spec().factor / 1000;
   return repeats_batches() ? uses * spec().batch_rows : uses;
+}
+
+std::uint64_t Plan::valid_rows(std::uint64_t rows) const {
+  if (!stream_->batches || stream_->batches->count() == 0) return rows;
+  const std::uint64_t steps = rows / spec().batch_rows;
+  return multiply_divide(stream_->batches->rows(), steps, stream_->batches->count()).whole;
 }
 
 std::uint64_t Plan::kept_max() const {

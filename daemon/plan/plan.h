@@ -34,6 +34,9 @@ class Plan {
   // Rows of an epoch without factor changes: floor(N * factor). Under batch echo
   // floor(batches * factor) * batch_rows; with buckets and without batch echo batches * batch_rows.
   std::uint64_t rows_per_epoch() const;
+  // How many of an epoch's row numbers have a record. All, except with buckets, whose batches do
+  // not use all of theirs; with batch echo, too, that is a mean.
+  std::uint64_t valid_rows(std::uint64_t rows) const;
   // Blocks in which the echo step admits the items of each lane; 0 without an echo step, and within
   // a step, where the factor cannot change.
   std::uint64_t block_count() const;

@@ -27,9 +27,8 @@ void check_version(const nlohmann::json& settings) {
   const std::string daemon = settings.value("version", "an older version");
   if (daemon != ECHOLINE_PACKAGE_VERSION)
     fail(
-        "echoline-plugin-runner is of Echoline {}, and the daemon that started it of {}; restart "
-        "the daemon after an "
-        "upgrade",
+        "echoline-plugin-runner has version {}, and the daemon that started it has {}; restart "
+        "the daemon after an upgrade",
         ECHOLINE_PACKAGE_VERSION, daemon);
 }
 

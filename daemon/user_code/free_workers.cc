@@ -144,8 +144,9 @@ void FreeWorkers::lost(std::unique_ptr<Worker> worker) {
   give_back(nullptr);
 }
 
-Result<std::unique_ptr<Worker>> FreeWorkers::start_alone(const std::atomic<bool>* stopping) {
-  return loaded(nullptr, true, stopping);
+Result<std::unique_ptr<Worker>> FreeWorkers::alone(std::unique_ptr<Worker> kept,
+                                                   const std::atomic<bool>* stopping) {
+  return loaded(std::move(kept), true, stopping);
 }
 
 void FreeWorkers::end_alone(std::unique_ptr<Worker> worker) {
@@ -190,6 +191,7 @@ Result<std::unique_ptr<Worker>> FreeWorkers::loaded(std::unique_ptr<Worker> work
       Result<std::unique_ptr<Worker>> started = start_worker(alone, stopping);
       if (!started.ok()) {
         reason = started.status().message();
+        if (is_set(stopping)) return cancelled();
         std::this_thread::sleep_for(kStartPause);
         continue;
       }

@@ -42,8 +42,10 @@ class FreeWorkers {
   void give_back(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
   // It ended, hangs, or does not follow the protocol: the next call needs another process.
   void lost(std::unique_ptr<Worker> worker) ECHOLINE_EXCLUDES(mutex_);
-  // One more, in a process of its own, which has loaded the function.
-  Result<std::unique_ptr<Worker>> start_alone(const std::atomic<bool>* stopping);
+  // One more, in a process of its own, which has loaded the function: `kept`, or a new one where it
+  // is null or has ended.
+  Result<std::unique_ptr<Worker>> alone(std::unique_ptr<Worker> kept,
+                                        const std::atomic<bool>* stopping);
   void end_alone(std::unique_ptr<Worker> worker);
 
  private:

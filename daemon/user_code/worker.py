@@ -213,7 +213,7 @@ class Field:
 class DataSet:
     """A user's data set, as a function that makes a sample from its number, or a chunk of samples from several."""
 
-    def __init__(self, make, names, fields):
+    def __init__(self, make, names, fields, batched):
         self._items = make()
         self._names = names
         self._fields = fields
@@ -223,8 +223,8 @@ class DataSet:
                 raise WrongResult(f"the data set is {kind.__name__}, which has no {method}; it needs __len__ and "
                                   "__getitem__, as torch.utils.data.Dataset without `Iterable`")
         self.length = len(self._items)
-        # As PyTorch's DataLoader decides.
-        self.has_chunks = bool(getattr(self._items, "__getitems__", None))
+        if batched and not getattr(self._items, "__getitems__", None):
+            raise WrongResult(f"the data set is {kind.__name__}, which has no __getitems__; `batched` needs it")
 
     def __call__(self, sample, rng):
         return self._fields_of(self._items[int(sample["index"][0])])
@@ -232,6 +232,8 @@ class DataSet:
     def chunk(self, samples, rngs):
         """The samples of several numbers, with one call of the data set."""
         items = self._items.__getitems__([int(index) for index in samples["index"][:, 0]])
+        if isinstance(items, collections.abc.Mapping) or not hasattr(type(items), "__len__"):
+            raise WrongResult(f"__getitems__ returned {type(items).__name__}; it has to return a list of samples")
         if len(items) != len(rngs):
             raise WrongResult(f"__getitems__ returned {len(items)} samples for {len(rngs)} numbers")
         found = [self._fields_of(item) for item in items]
@@ -272,14 +274,12 @@ class Calls:
         self._dtypes = {code: numpy.dtype(name) for code, name in DTYPES.items()}
         self._draws = Draws(numpy, settings["step"])
         self._chunk_generators = ChunkGenerators(numpy, settings["step"])
-        self._is_batched = settings["batched"]
         # Threads share the modules' generators.
         self._seeds_modules = not settings["threads"]
         self._function, self._make_results = function, self._samples
-        if self._is_batched and not isinstance(function, DataSet):
+        if settings["batched"]:
+            self._function = function.chunk if settings["data_set"] else function
             self._make_results = self._chunk
-        elif self._is_batched and function.has_chunks:
-            self._function, self._make_results = function.chunk, self._chunk
 
     def answer_all(self):
         """Until the daemon closes the connection."""
@@ -315,9 +315,8 @@ class Calls:
                     same = field.name in arguments and value is arguments[field.name]
                     places.append(SAME if same else self._store(field, field.array_of(value)))
             except BaseException:  # pylint: disable=broad-exception-caught
-                # The daemon calls the function again for this sample, and takes what comes of that. A chunk has all
-                # results or none.
-                if at == 0 or self._is_batched:
+                # The daemon calls the function again for this sample, and takes what comes of that.
+                if at == 0:
                     raise
                 return places[:at * len(self._outputs)]
         return places
@@ -435,7 +434,7 @@ def user_function(numpy, settings):
     seed_modules(numpy, 0)
     make = load(settings)
     seed_modules(numpy, 0)
-    return DataSet(make, settings["names"], [field["name"] for field in settings["outputs"]])
+    return DataSet(make, settings["names"], [field["name"] for field in settings["outputs"]], settings["batched"])
 
 
 def channels_of(settings):

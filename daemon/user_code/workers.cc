@@ -56,10 +56,23 @@ Status Workers::call_one(const SampleCall& sample, const std::atomic<bool>* stop
 
 Status Workers::call_alone(const SampleCall& sample, const std::atomic<bool>* stopping,
                            Ended& ended) {
-  ECHOLINE_ASSIGN(std::unique_ptr<Worker> worker, free_.start_alone(stopping));
-  Status status = call(*worker, sample, stopping, ended);
-  free_.end_alone(std::move(worker));
+  alone_callers_.fetch_add(1);
+  const MutexLock lock(alone_mutex_);
+  Status status = call_in_alone(sample, stopping, ended);
+  // Kept while others wait: each would have to load the function again.
+  const bool is_last = alone_callers_.fetch_sub(1) == 1;
+  if (alone_ != nullptr && (is_last || ended != Ended::kReply)) free_.end_alone(std::move(alone_));
   return status;
+}
+
+Status Workers::call_in_alone(const SampleCall& sample, const std::atomic<bool>* stopping,
+                              Ended& ended) {
+  if (!is_wanted(stopping)) {
+    ended = Ended::kStopped;
+    return {};
+  }
+  ECHOLINE_ASSIGN(alone_, free_.alone(std::move(alone_), stopping));
+  return call(*alone_, sample, stopping, ended);
 }
 
 Progress Workers::run_several(std::span<const SampleCall> samples,

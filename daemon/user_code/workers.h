@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "decode/sample.h"
 #include "echoline/shm/sample_random.h"
@@ -37,6 +38,8 @@ class Workers {
   const Counters& counters() const { return counters_; }
   // Of the interpreter and of numpy.
   const std::string& versions() const { return free_.versions(); }
+  // Whether they are threads of one process.
+  bool has_threads() const { return free_.has_threads(); }
   // The samples of a data set; 0: a function.
   std::uint64_t length() const { return free_.length(); }
 
@@ -53,10 +56,14 @@ class Workers {
   // Sends the samples to the worker and waits for its answer. An error: nothing was sent.
   Result<Outcome> exchange(Worker& worker, std::span<const SampleCall> samples,
                            const std::atomic<bool>* stopping, std::string& written);
-  // Calls the function in a worker that is free; or in a process without other calls, for a sample
-  // that was lost together with others.
+  // Calls the function in a worker that is free.
   Status call_one(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
-  Status call_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended);
+  // In a process without other calls, for a sample that was lost together with others. One after
+  // the other, so that there is only one more process, however many calls were lost.
+  Status call_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended)
+      ECHOLINE_EXCLUDES(alone_mutex_);
+  Status call_in_alone(const SampleCall& sample, const std::atomic<bool>* stopping, Ended& ended)
+      ECHOLINE_REQUIRES(alone_mutex_);
   // `ended` other than kReply: the worker is lost.
   Status call(Worker& worker, const SampleCall& sample, const std::atomic<bool>* stopping,
               Ended& ended);
@@ -68,6 +75,9 @@ class Workers {
   Counters counters_;
   Verdicts verdicts_;
   FreeWorkers free_;
+  std::atomic<int> alone_callers_ = 0;  // that call or wait
+  Mutex alone_mutex_;                   // before that of free_
+  std::unique_ptr<Worker> alone_ ECHOLINE_GUARDED_BY(alone_mutex_);
 };
 
 }  // namespace echoline::user_code

@@ -25,8 +25,7 @@ FUNCTIONS = {"returns its sample": ("same", ""), "returns a new array": ("copied
              "in chunks of 4, returns them": ("same", "batched: true, chunk: 4"),
              "in chunks of 16, returns them": ("same", "batched: true"),
              "in chunks of 16, returns a new array": ("copied", "batched: true")}
-DATA_SETS = {"a sample at a time": ("Cheap", "batched: true, chunk: 1"), "the usual number of samples": ("Cheap", ""),
-             "batched": ("Cheap", "batched: true"), "batched, with __getitems__": ("CheapTogether", "batched: true")}
+DATA_SETS = {"the usual number of samples": ("Cheap", ""), "batched": ("CheapTogether", "batched: true")}
 # A free-threaded CPython with numpy.
 THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")
 ECHOED = "returns a new array, then echo with factor 4"

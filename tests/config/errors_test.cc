@@ -324,6 +324,17 @@ const std::vector<Mistake> kMistakes = {
      with_steps(std::string(kDecode) +
                 "      - plugin: {library: a.so, step: s, settings: {max: .inf}}\n"),
      "t.yaml:6:58: .inf is no number that JSON can hold; for a text, write it in quotes"},
+    {"settings_with_a_number_of_more_than_64_bits",
+     with_steps(
+         std::string(kDecode) +
+         "      - plugin: {library: a.so, step: s, settings: {max: 18446744073709551616}}\n"),
+     "t.yaml:6:58: 18446744073709551616 is no number that JSON can hold; for a text, write it in "
+     "quotes"},
+    {"settings_with_a_hexadecimal_number_of_more_than_64_bits",
+     with_steps(std::string(kDecode) +
+                "      - plugin: {library: a.so, step: s, settings: {max: 0x10000000000000000}}\n"),
+     "t.yaml:6:58: 0x10000000000000000 is no number that JSON can hold; for a text, write it in "
+     "quotes"},
     {"rows_of_another_format",
      "streams: {a: {pipeline: [{read: {url: x, format: mds, pack: {length: 8}}}, {decode: "
      "{i: {key: a, as: text}}}, {batch: {size: 2}}]}}\n",

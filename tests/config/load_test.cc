@@ -216,7 +216,8 @@ TEST(SettingsOfPlugins, AreReadByTheCoreSchemaOfYaml) {
   const std::string yaml =
       "      - plugin: {library: a.so, step: s, settings: {booleans: [true, True, FALSE], nulls: "
       "[~, Null,"
-      " ''], numbers: [.5, +1, -.5e1, 007, 5., 1e3, 0x1F, 0o17, -0], texts: ['1', \"true\", yes, "
+      " ''], numbers: [.5, +1, -.5e1, 007, 5., 1e3, 0x1F, 0o17, -0, !!int 5, "
+      "18446744073709551615], texts: ['1', \"true\", yes, "
       "1.2.3,"
       " 0x, ., +, -, 1e, !!str 5]}}\n";
   const v1::Config config = parsed(stream_with(std::string(kDecode) + yaml));
@@ -224,7 +225,7 @@ TEST(SettingsOfPlugins, AreReadByTheCoreSchemaOfYaml) {
     if (!step.has_plugin()) continue;
     EXPECT_EQ(step.plugin().settings(),
               R"({"booleans":[true,true,false],"nulls":[null,null,""],)"
-              R"("numbers":[0.5,1,-5.0,7,5.0,1000.0,31,15,0],)"
+              R"("numbers":[0.5,1,-5.0,7,5.0,1000.0,31,15,0,5,18446744073709551615],)"
               R"("texts":["1","true","yes","1.2.3","0x",".","+","-","1e","5"]})");
   }
 }

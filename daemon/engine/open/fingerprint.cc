@@ -49,7 +49,8 @@ void leave_essence(v1::Python& python) {
   // Results do not depend on how samples are cut into chunks.
   python.clear_chunk();
   if (!python.batched()) python.clear_batched();
-  python.clear_threads();
+  // With threads, the generators of Python's modules are not seeded.
+  if (!python.threads()) python.clear_threads();
 }
 
 void leave_essence(v1::Plugin& plugin) {

@@ -47,11 +47,10 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.record_bytes = index.record_bytes_total();
   stats.shards = index.shard_count();
   stats.meta_files = index.meta_files();
-  stats.rows_per_epoch = present.rows;
+  stats.rows_per_epoch = core.plan->valid_rows(present.rows);
   const bool drop = spec.last_batch == shm::kLastDrop;
   // `drop` rounds down, the others round up.
-  stats.batches_per_epoch =
-      (stats.rows_per_epoch + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
+  stats.batches_per_epoch = (present.rows + (drop ? 0 : spec.batch_rows - 1)) / spec.batch_rows;
   stats.batch_rows = spec.batch_rows;
   stats.factor = present.factor;
   stats.auto_factor = core.auto_factor;

@@ -228,6 +228,11 @@ class TooFew(Several):
         return super().__getitems__(indices)[1:]
 
 
+class Generated(Several):
+    def __getitems__(self, indices):
+        yield from super().__getitems__(indices)
+
+
 class Unlabelled(Numbers):
     def __getitem__(self, index):
         image, _, *rest = super().__getitem__(index)
