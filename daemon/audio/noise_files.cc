@@ -31,7 +31,8 @@ Result<std::vector<std::string>> paths_of(const std::string& path) {
   std::vector<std::string> paths;
   for (auto entry = std::filesystem::recursive_directory_iterator(path, error);
        !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
-    if (is_audio(entry->path())) paths.push_back(entry->path().string());
+    if (is_audio(entry->path()) && !entry->is_directory(error))
+      paths.push_back(entry->path().string());
   }
   if (error) return Status(Code::kNotFound, fmt::format("{}: {}", path, error.message()));
   if (paths.empty()) {
@@ -67,13 +68,15 @@ Result<NoiseFiles> NoiseFiles::read(const std::string& path, std::uint32_t rate,
     if (read.status().code() == Code::kResourceExhausted ||
         (read.ok() && read.value().size() > left)) {
       return Status(Code::kResourceExhausted,
-                    fmt::format("{}: with it, the noise takes more than max_bytes ({} bytes); give "
-                                "less noise, or more memory",
+                    fmt::format("{}: with it, the noise takes more than {} bytes, the smaller of "
+                                "max_bytes and what is free of daemon.memory; raise that one, or "
+                                "give less noise",
                                 name, bytes_max));
     }
     if (!read.ok()) return Status(read.status()).with_context(name);
     if (read.value().empty()) {
-      return Status(Code::kInvalidArgument, fmt::format("{}: no samples in it", name));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{}: too short, not one sample at {} Hz", name, rate));
     }
     left -= read.value().size();
     noise.files_.emplace_back(read.value().begin(), read.value().end());

@@ -142,7 +142,7 @@ class ChainBuilder {
     std::vector<decode::FieldType> inputs;
     for (const FieldProgram& program : programs_) inputs.push_back(program.output());
     ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
-    end_stage(std::move(made), context, step.has_read() ? "python" : step_name(step));
+    end_stage(std::move(made), context, step_name(step));
     return {};
   }
 

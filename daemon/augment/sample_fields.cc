@@ -33,6 +33,11 @@ Status add_field(std::vector<decode::FieldType>& fields, decode::FieldType field
     return {Code::kInvalidArgument,
             fmt::format("field \"{}\" exists already; choose another name", field.name)};
   }
+  // A step could not tell it from the crops of that name.
+  if (std::ranges::find(fields, field.name, &decode::FieldType::crops) != fields.end()) {
+    return {Code::kInvalidArgument,
+            fmt::format("\"{}\" is the name of several crops; choose another name", field.name)};
+  }
   fields.push_back(std::move(field));
   return {};
 }

@@ -115,10 +115,8 @@ void take_role(const std::vector<decode::FieldType>& inputs, decode::FieldType& 
   const auto before = std::ranges::find(inputs, type.name, &decode::FieldType::name);
   if (before == inputs.end()) return;
   if (type.ragged) type.of = before->of;
-  if (type.image) {
-    type.crops = before->crops;
-    type.crop = before->crop;
-  }
+  type.crops = before->crops;
+  type.crop = before->crop;
   const auto inner = [](const decode::FieldType& one) { return one.shape.span().subspan(1); };
   if (before->points && type.ragged && type.dtype == before->dtype &&
       std::ranges::equal(inner(type), inner(*before))) {

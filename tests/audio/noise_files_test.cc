@@ -77,11 +77,11 @@ TEST(NoiseFiles, AreRefusedWithTheirNameAndWhatToDo) {
   folder.write("a.wav", made_file(kWav, 1000, 1, made_samples(100)));
   folder.write("b.wav", made_file(kWav, 1000, 1, made_samples(100)));
   EXPECT_EQ(message(800), "");
-  EXPECT_THAT(message(799), HasSubstr("b.wav: with it, the noise takes more than max_bytes (799"));
+  EXPECT_THAT(message(799), HasSubstr("b.wav: with it, the noise takes more than 799 bytes"));
   folder.write("b.wav", "no audio");
   EXPECT_THAT(message(), HasSubstr("b.wav: "));
   folder.write("b.wav", made_file(kWav, 1000, 1, {}));
-  EXPECT_THAT(message(), HasSubstr("b.wav: no samples in it"));
+  EXPECT_THAT(message(), HasSubstr("b.wav: too short, not one sample at "));
 }
 
 }  // namespace

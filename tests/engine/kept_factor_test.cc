@@ -65,7 +65,7 @@ TEST_F(KeptFactorTest, APlaceOfEchoIsThereForTheSameStepsOnly) {
     std::ofstream(folder_ + "/echo_places/train.json") << text;
     EXPECT_FALSE(kept.load(stream).has_value()) << text;
   }
-  kept.remove();
+  EXPECT_TRUE(kept.remove().ok());
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/echo_places/train.json"));
 }
 

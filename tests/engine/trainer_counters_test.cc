@@ -84,10 +84,17 @@ TEST(ReportedLosses, IgnoreImpossibleClaims) {
   reported.see("a", losses(2, 9, std::numeric_limits<double>::infinity()), seen);
   reported.see("a", losses(3, 9, 5.0), seen);
   reported.see("a", losses(4, 1, 6.0), seen);
-  EXPECT_EQ(reported.report()[0].rows[0], 8U);
-  EXPECT_EQ(reported.report()[0].sums[0], 4.0);
-  reported.see("a", losses(5, 3, 7.0), seen);
-  EXPECT_EQ(reported.report()[0].rows[0], 10U) << "valid claims count again";
+  EXPECT_EQ(reported.report()[0].rows[0], 9U) << "the look after an impossible one has the rest";
+  EXPECT_EQ(reported.report()[0].sums[0], 5.0);
+  for (std::uint64_t report = 5; report < 15; ++report) {
+    reported.see("a", losses(report, report % 2 << 63, report % 2 == 0 ? -1e308 : 1e308), seen);
+  }
+  reported.see("a", losses(15, 10, std::numeric_limits<double>::quiet_NaN()), seen);
+  reported.see("b", losses(1, 1, std::numeric_limits<double>::quiet_NaN()), seen = {});
+  EXPECT_EQ(reported.report().size(), 1U) << "b has reported no loss";
+  EXPECT_EQ(reported.report()[0].sums[0], 5.0);
+  reported.see("a", losses(16, 10, 7.0), seen);
+  EXPECT_EQ(reported.report()[0].rows[0], 19U) << "valid claims count again";
 }
 
 TEST(ReportedLosses, KeepTheJobsThatReportedLast) {

@@ -388,7 +388,7 @@ class PythonDataSet(PythonCase):
                 ("Numbers", "has to name the elements of a tuple", {"names": "[]"}),
                 ("Numbers", "python.out: field label: needs `as`", {"out": "{label: {}}"}),
                 ("Unlabelled", "field label is None; `out` says int64", {}),
-                ("Halves", ".5, which int64 can't hold", {}), ("Number", "there are: Faulty, Halves, Numbers", {}),
+                ("Halves", ".5, which int64 can't hold", {}), ("Number", "there are: Faulty, Generated, Halves, Numbers", {}),
                 ("Numbers", "the result lacks other", {"out": "{other: {as: int64}}"})):
             with self.subTest(function=function, settings=settings):
                 config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +

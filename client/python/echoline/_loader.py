@@ -253,9 +253,16 @@ class Loader(native.Loader):
         if values.ndim != 1 or values.shape != numbers.shape:
             raise InvalidArgument(f"report needs one loss and one use for each row, not shapes {list(values.shape)} and "
                                   f"{list(numbers.shape)}: use a loss without reduction, and batch.uses")
+        if values.size == 0:
+            return 0
         if numbers.dtype.kind not in "iu":
             raise InvalidArgument(f"uses are whole numbers, not {numbers.dtype}: the order is report(losses, uses)")
-        return self._report(values.astype(np.float32).tobytes(), numbers.astype(np.uint32).tobytes())
+        if values.dtype.kind in "cOSU":  # not those that are no numbers of numpy, as bfloat16
+            raise InvalidArgument(f"losses are real numbers, not {values.dtype}")
+        if numbers.min() < 0 or numbers.max() >= 2**32:
+            raise InvalidArgument(f"uses are those of batch.uses, not {numbers.min()} to {numbers.max()}")
+        with np.errstate(over="ignore"):  # not finite as float32: left out
+            return self._report(values.astype(np.float32).tobytes(), numbers.astype(np.uint32).tobytes())
 
     # ---- state ----
 

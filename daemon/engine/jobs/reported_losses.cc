@@ -2,21 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace echoline::engine {
+namespace {
+
+// Far beyond what a trainer reports between two looks, and so small that sums of them stay finite.
+constexpr std::uint64_t kRowsMax = std::uint64_t{1} << 32;
+
+// Losses are float32. Fewer rows than before are very many, too.
+bool is_possible(std::uint64_t rows, double sum) {
+  const double most = static_cast<double>(rows) * std::numeric_limits<float>::max();
+  return rows <= kRowsMax && std::abs(sum) <= most;
+}
+
+}  // namespace
 
 void ReportedLosses::see(const std::string& job, const shm::LossFigures& claimed,
                          shm::LossFigures& seen) {
   if (claimed.reports == seen.reports) return;
-  ReportedLoss& losses = of(job);
+  seen.reports = claimed.reports;
   for (std::size_t use = 0; use < shm::kLossUses; ++use) {
+    const std::uint64_t rows = claimed.rows[use] - seen.rows[use];
     const double sum = claimed.sums[use] - seen.sums[use];
-    // Not finite, or fewer rows than before: no client library writes this.
-    if (claimed.rows[use] < seen.rows[use] || !std::isfinite(sum)) continue;
-    losses.rows[use] += claimed.rows[use] - seen.rows[use];
+    // Of a torn page, the next look has the rest.
+    if (rows == 0 || !is_possible(rows, sum)) continue;
+    ReportedLoss& losses = of(job);
+    losses.rows[use] += rows;
     losses.sums[use] += sum;
+    seen.rows[use] = claimed.rows[use];
+    seen.sums[use] = claimed.sums[use];
   }
-  seen = claimed;
 }
 
 ReportedLoss& ReportedLosses::of(const std::string& job) {

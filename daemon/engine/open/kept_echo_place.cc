@@ -36,7 +36,10 @@ std::optional<ChosenPlace> KeptEchoPlace::load(const v1::Stream& definition) con
   const std::vector<int> places = config::echo_places(definition);
   if (std::find(places.begin(), places.end(), place.get<std::int64_t>()) == places.end())
     return std::nullopt;
-  return ChosenPlace{place.get<int>(), why.get<std::string>()};
+  const auto chosen = ChosenPlace{place.get<int>(), why.get<std::string>()};
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::ranges::any_of(chosen.why, is_control)) return std::nullopt;
+  return chosen;
 }
 
 void KeptEchoPlace::save(const v1::Stream& definition, const ChosenPlace& chosen) const {
@@ -47,8 +50,9 @@ void KeptEchoPlace::save(const v1::Stream& definition, const ChosenPlace& chosen
   if (!saved.ok()) log_warning("engine", "the place of 'echo' is not kept: {}", saved.message());
 }
 
-void KeptEchoPlace::remove() const {
-  if (!path_.empty()) unlink(path_.c_str());
+Status KeptEchoPlace::remove() const {
+  if (path_.empty() || unlink(path_.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
+  return errno_status(errno, path_);
 }
 
 }  // namespace echoline::engine

@@ -24,7 +24,8 @@ class KeptEchoPlace {
   std::optional<ChosenPlace> load(const v1::Stream& definition) const;
   // Logs a failure.
   void save(const v1::Stream& definition, const ChosenPlace& chosen) const;
-  void remove() const;
+  // Also where none was kept. kUnavailable: it cannot be removed.
+  Status remove() const;
 
  private:
   std::string path_;

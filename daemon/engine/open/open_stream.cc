@@ -200,7 +200,18 @@ Status check_same_fields(const v1::Stream& stream,
   return {};
 }
 
-Result<Steps> compile_steps(const v1::Stream& stream, bool serves) {
+// The noise of a step is read before its size is known, so only what is free of the budget.
+v1::Stream with_noise_limit(v1::Stream stream, const MemoryBudget& budget) {
+  const std::uint64_t free_bytes = budget.budget_bytes() - budget.reserved_bytes();
+  for (v1::Step& step : *stream.mutable_pipeline()) {
+    if (!step.has_audio_noise()) continue;
+    v1::AudioNoise& noise = *step.mutable_audio_noise();
+    noise.set_max_bytes(std::min(noise.max_bytes(), free_bytes));
+  }
+  return stream;
+}
+
+Result<Steps> compile_steps(const v1::Stream& stream, bool serves, const MemoryBudget& budget) {
   Steps steps;
   const std::size_t sources = config::reads_of(stream).size();
   for (std::size_t source = 0; source < sources; ++source) {
@@ -211,8 +222,9 @@ Result<Steps> compile_steps(const v1::Stream& stream, bool serves) {
   ECHOLINE_TRY(check_same_fields(stream, steps.decoders));
   // Hosts run the other steps. So a server needs no users' functions, and starts no processes.
   ECHOLINE_ASSIGN(steps.chain,
-                  augment::Chain::compile(serves ? config::up_to_prepare(stream) : stream,
-                                          steps.decoders.front()->fields()));
+                  augment::Chain::compile(
+                      with_noise_limit(serves ? config::up_to_prepare(stream) : stream, budget),
+                      steps.decoders.front()->fields()));
   return steps;
 }
 
@@ -233,7 +245,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   // Its processes are started first: they know how many records there are.
   const bool python = config::reads_python(stream);
   if (python) {
-    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
+    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
     options.python_records = steps.chain->user_code().front()->length();
   }
   Opened opened;
@@ -247,7 +259,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set, opened.order)));
   ECHOLINE_TRY(check_plan(*opened.plan, data_set));
   if (!python) {
-    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves));
+    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
   }
   ECHOLINE_ASSIGN(opened.step_memory,
                   budget.reserve(steps.chain->kept_bytes(), "the noise of stream " + name));

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "base/pluralize.h"
 #include "config/echo_places.h"
 #include "config/pipeline.h"
 #include "config/values.h"
@@ -67,7 +68,7 @@ class Opening {
   }
 
   // Prepares records of one epoch after the other, because a ring without readers takes only as
-  // many as it has slots.
+  // many as it has slots. With a very slow store it ends with too few of them to measure the steps.
   Status run() {
     const std::uint64_t begin_ns = monotonic_ns();
     for (std::uint32_t epoch = 0;; ++epoch) {
@@ -84,6 +85,9 @@ class Opening {
       if (done) return {};
     }
   }
+
+  std::uint64_t prepared() const { return opened_.core->counters->prepare_first_rows.load(); }
+  bool has_measured() const { return prepared() >= kRecordsOfSlowStore; }
 
   RecordTimes times(const v1::Stream& stream) const {
     const FetchCounters fetched = opened_.core->fetchers->counters();
@@ -104,15 +108,10 @@ class Opening {
   Result<bool> is_done(std::uint64_t passed_ns) const {
     ECHOLINE_TRY(failure_->get());
     if (progress_) ECHOLINE_TRY(progress_({}));
-    const std::uint64_t records = opened_.core->counters->prepare_first_rows.load();
+    const std::uint64_t records = prepared();
     if (passed_ns >= kLeastNs && records >= kRecords) return true;
     if (passed_ns >= kSlowNs && records >= kRecordsOfSlowStore) return true;
-    if (passed_ns < kMostNs) return false;
-    return Status(Code::kUnavailable,
-                  fmt::format("no place for 'echo' could be chosen: only {} of {} records were "
-                              "prepared within a minute; write the step into the pipeline, or "
-                              "create the stream when its store is faster",
-                              records, kRecordsOfSlowStore));
+    return passed_ns >= kMostNs;
   }
 
   void close() {
@@ -145,6 +144,13 @@ v1::Stream measured(const v1::Stream& definition) {
 Result<ChosenPlace> choose(const v1::Stream& definition, Opening& opening, MemoryBudget& budget) {
   ECHOLINE_TRY(opening.open(measured(definition)));
   ECHOLINE_TRY(opening.run());
+  if (!opening.has_measured()) {
+    const int first = config::echo_places(definition).front();
+    return ChosenPlace{first,
+                       fmt::format("{}: fetching is the slowest part, {} arrived in {} s",
+                                   config::place_text(definition, first),
+                                   pluralize(opening.prepared(), "record"), kMostNs / kSecondNs)};
+  }
   const RecordTimes times = opening.times(definition);
   const std::uint32_t uses = config::echo_factor_max(
       config::with_echo_at(definition, config::echo_places(definition).front()));

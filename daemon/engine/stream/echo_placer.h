@@ -19,8 +19,7 @@ struct PlacedStream {
 };
 
 // Blocks: the first time it opens the stream without trainers and measures its steps for a second,
-// or until there are enough records. kUnavailable: they did not arrive within a minute. Not for two
-// threads at a time with one name.
+// or until there are enough records, at most a minute. Not for two threads at a time with one name.
 Result<PlacedStream> place_echo(const std::string& name, const v1::Stream& definition,
                                 const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
                                 const record::ProgressFunction& progress);

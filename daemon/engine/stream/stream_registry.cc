@@ -25,13 +25,14 @@ namespace {
 // What is kept of a stream over restarts.
 void forget_all(const StreamCore& core, const std::string& state_dir) {
   KeptFactor(state_dir, core.name, core.ring_spec.fingerprint).remove();
-  KeptEchoPlace(state_dir, core.name).remove();
+  const Status removed = KeptEchoPlace(state_dir, core.name).remove();
+  if (!removed.ok()) log_warning("engine", "the place of 'echo' stays: {}", removed.message());
 }
 
 Status forget_place(const Result<std::shared_ptr<StreamCore>>& core, const std::string& state_dir) {
   ECHOLINE_TRY(core.status());
   const StreamCore& found = *core.value();
-  if (!found.echo_choice.empty()) return KeptEchoPlace(state_dir, found.name).remove(), Status();
+  if (!found.echo_choice.empty()) return KeptEchoPlace(state_dir, found.name).remove();
   return Status(Code::kFailedPrecondition,
                 fmt::format("the place of echo in stream '{}' is not chosen by the daemon: change "
                             "the pipeline and create the stream again",

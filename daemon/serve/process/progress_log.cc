@@ -18,6 +18,8 @@ record::ProgressFunction log_progress(const std::string& stream) {
     // Called for each shard; most calls log nothing.
     if (now_ns - last_ns < kPauseNs) return Status();
     last_ns = now_ns;
+    // Called in another wait, only to ask whether to stop.
+    if (progress.shards == 0) return Status();
     log_info({"serve", stream}, "indexing, {} of {}, {}, {} of {} MB", progress.shards_done,
              pluralize(progress.shards, "shard"), pluralize(progress.records, "record"),
              progress.bytes_done / 1'000'000, progress.bytes / 1'000'000);

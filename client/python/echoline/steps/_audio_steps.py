@@ -40,7 +40,7 @@ def audio_noise(field: Text, snr: Sequence[float], *, probability: Optional[Frac
         a place in it are drawn; a file that is too short is repeated. What the files contain is part of the
         fingerprint, in the order of their names.
     max_bytes: With `files`: largest memory for the noise, which stays there as float32 at the rate of the field.
-        Allowed: 1B or more. Default: 256MiB.
+        Allowed: 1B to 16GiB. Default: 256MiB.
     """
     return make_step("audio_noise", locals())
 

@@ -33,8 +33,8 @@ def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = Non
         others stay as they are. In `read`: the fields that are used of each sample.
     workers: Worker processes. At most daemon.workers of them work at the same time. auto: one per processor, at most
         16. Allowed: 1 to 256, or auto. Default: auto.
-    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and n generators. In `read`: the
-        data set is asked for several samples at a time, by __getitems__ if it has that.
+    batched: The function gets a chunk of samples: a dict of arrays [n, ...] and lists, and n generators. In `read`:
+        several samples at a time are asked for, by __getitems__ of the data set.
     chunk: With batched: the most samples of one call. Fewer at the end of a batch, and of large samples. Default: 16.
         Allowed: 1 to 64.
     threads: Workers are threads of one process if the interpreter has no GIL (free-threaded CPython) and none of the
