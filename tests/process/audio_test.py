@@ -52,6 +52,31 @@ class Audio(ProcessCase):
                 for batch in self.batches(*steps, epochs=2)
                 for row, (sample, use) in enumerate(zip(batch.sample_ids, batch.uses, strict=True))}
 
+    def test_noise_from_files_is_added_and_belongs_to_the_fingerprint(self):
+        file = self.folder() / "noise.wav"
+
+        def write(level):
+            with wave.open(str(file), "wb") as out:
+                out.setparams((1, 2, 8000, 0, "NONE", ""))
+                out.writeframes(numpy.full(500, level, numpy.int16).tobytes())
+
+        write(8192)
+        steps = [f"read: {{url: '{self.url}'}}", DECODE, f"audio_noise: {{field: audio, snr: [0, 20], files: '{file}'}}",
+                 "batch: {size: 6}"]
+        with Daemon(stream_yaml(steps)) as daemon:
+            with contextlib.closing(echoline.Loader("train", runtime_dir=daemon.runtime_dir)) as loader:
+                batch = next(iter(loader))
+                for row, sample in enumerate(batch.sample_ids):
+                    clean = samples_of(sounds.wav(int(sample)))
+                    noise = batch["audio"][row] - clean
+                    ratio = 10 * numpy.log10(numpy.mean(clean ** 2) / numpy.mean(noise ** 2))
+                    self.assertTrue(-0.01 <= ratio <= 20.01, ratio)
+                    numpy.testing.assert_allclose(noise, noise[0], atol=1e-6)
+                state = loader.state_dict()
+        write(4096)
+        with Daemon(stream_yaml(steps)) as daemon, self.assertRaisesRegex(echoline.Error, "another pipeline"):
+            echoline.Loader("train", runtime_dir=daemon.runtime_dir, state=state)
+
     def test_rows_of_any_length_have_the_samples_of_their_files(self):
         checked = 0
         for batch in self.batches(DECODE):

@@ -42,6 +42,17 @@ class Crops(ProcessCase):
         self.assertEqual(sorted(by_record), sorted(by_sample))
         self.assertEqual(len(by_record), 2 * 2 * 60)
 
+    def test_several_crops_are_the_same_with_echo_of_records_and_of_samples(self):
+        rows = []
+        for steps in (["echo: {factor: 2, window: 30}", self.DECODE], [self.DECODE, "echo: {factor: 2, window: 30}"]):
+            stream = stream_yaml([f"read: {{url: [{self.urls}]}}", "shuffle: {window: 30}", *steps,
+                                  "multi_crop: {field: image, crops: {big: {size: 48, count: 2}, small: {size: 16}}}",
+                                  "horizontal_flip: {field: big}", "solarize: {field: big_1}", "batch: {size: 6}"])
+            with CachedDaemon(stream) as daemon:
+                rows.append(rows_of(daemon.read("--epochs", 1, "--row-checksums")))
+        self.assertEqual(len(rows[0]), 2 * 60)
+        self.assertEqual(rows[0], rows[1])
+
     def seek(self, daemon, outcome):
         return daemon.total("echoline_seek_index_requests_total", outcome=outcome)
 
