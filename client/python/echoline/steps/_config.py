@@ -3,91 +3,8 @@ from __future__ import annotations
 
 from typing import Literal, Mapping, Optional, Sequence, TypedDict, Union
 
-from ._step import CountOrAll, CountOrAuto, FactorOrAuto, Fraction, Rate, Size, Step, Text, Time, make_step
-
-Throttle = TypedDict("Throttle", {
-    "rate": Rate,
-    "latency": Time,
-    "latency_p99": Time,
-    "connection_rate": Rate,
-}, total=False)
-
-Tokens = TypedDict("Tokens", {
-    "length": int,
-    "dtype": Literal["uint8", "uint16", "int32", "uint32", "int64"],
-    "stride": int,
-}, total=False)
-
-Split = TypedDict("Split", {
-    "from": Fraction,
-    "to": Fraction,
-    "seed": int,
-}, total=False)
-
-Parquet = TypedDict("Parquet", {
-    "columns": Sequence[Text],
-}, total=False)
-
-Pack = TypedDict("Pack", {
-    "length": int,
-    "method": Literal["cut", "best_fit"],
-    "padding": int,
-}, total=False)
-
-PythonField = TypedDict("PythonField", {
-    "as": Literal["rgb", "gray", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16",
-        "float32", "float64"],
-    "shape": Sequence[int],
-    "max_length": int,
-}, total=False)
-
-Python = TypedDict("Python", {
-    "file": Text,
-    "function": Text,
-    "fields": Sequence[Text],
-    "names": Sequence[Text],
-    "out": Mapping[str, PythonField],
-    "workers": CountOrAuto,
-    "batched": bool,
-    "chunk": int,
-    "threads": bool,
-    "timeout": Time,
-    "memory": Size,
-    "sample_bytes": Size,
-    "interpreter": Text,
-    "environment": Sequence[Text],
-    "version": Text,
-    "user": Text,
-}, total=False)
-
-Read = TypedDict("Read", {
-    "url": Union[Text, Sequence[Text]],
-    "format": Literal["auto", "webdataset", "tfrecord", "mds", "parquet", "jsonl", "lines", "folder", "files", "idx",
-        "tokens", "megatron"],
-    "throttle": Throttle,
-    "endpoint": Text,
-    "region": Text,
-    "addressing": Literal["auto", "path", "virtual"],
-    "credentials": Literal["auto", "anonymous", "environment", "file", "web_identity", "container", "instance"],
-    "concurrency": int,
-    "read_ahead": Size,
-    "timeout": Time,
-    "on_error": Literal["wait", "fail"],
-    "tokens": Tokens,
-    "classes": Text,
-    "credentials_file": Text,
-    "profile": Text,
-    "ca_file": Text,
-    "stall": Time,
-    "checksums": Literal["all", "fast", "none"],
-    "hedge": Literal["auto", "off"],
-    "split": Split,
-    "limit": int,
-    "unpack": Size,
-    "parquet": Parquet,
-    "pack": Pack,
-    "python": Python,
-}, total=False)
+from ._read_step import Read
+from ._step import CountOrAll, FactorOrAuto, Size, Step, Text, make_step
 
 DecodeField = TypedDict("DecodeField", {
     "key": Text,
@@ -112,15 +29,11 @@ DecodeField = TypedDict("DecodeField", {
     "pairs": Sequence[int],
 }, total=False)
 
-Decode = TypedDict("Decode", {
-    "fields": Mapping[str, DecodeField],
-}, total=False)
-
 MixSource = TypedDict("MixSource", {
     "name": Text,
     "weight": float,
     "read": Read,
-    "decode": Decode,
+    "decode": Mapping[str, DecodeField],
 }, total=False)
 
 CacheDisk = TypedDict("CacheDisk", {

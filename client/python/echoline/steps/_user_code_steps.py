@@ -12,6 +12,25 @@ PythonField = TypedDict("PythonField", {
     "max_length": int,
 }, total=False)
 
+Python = TypedDict("Python", {
+    "file": Text,
+    "function": Text,
+    "fields": Sequence[Text],
+    "names": Sequence[Text],
+    "out": Mapping[str, PythonField],
+    "workers": CountOrAuto,
+    "batched": bool,
+    "chunk": int,
+    "threads": bool,
+    "timeout": Time,
+    "memory": Size,
+    "sample_bytes": Size,
+    "interpreter": Text,
+    "environment": Sequence[Text],
+    "version": Text,
+    "user": Text,
+}, total=False)
+
 
 def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = None,
            names: Optional[Sequence[Text]] = None, out: Optional[Mapping[str, PythonField]] = None,
