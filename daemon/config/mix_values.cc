@@ -90,6 +90,10 @@ Status check_mix(const v1::Stream& stream, const SourceLocations& locations) {
     return locations.error(*shuffle, "order",
                            "is a whole order, and so is 'mix'; give a window instead");
   }
+  if (batch_step(stream).has_buckets()) {
+    return locations.error(batch_step(stream), "buckets",
+                           "are for one source; leave them out, or give 'read' instead of 'mix'");
+  }
   const v1::Cache* const cache = cache_step(stream);
   if (cache != nullptr && (cache->has_disk() || cache->fleet_size() > 0)) {
     return locations.error(*cache, cache->has_disk() ? "disk" : "fleet",

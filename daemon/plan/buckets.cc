@@ -30,13 +30,13 @@ std::size_t Buckets::bucket_of_length(std::uint64_t length) const {
   return static_cast<std::size_t>(found - shapes_.begin());
 }
 
-std::uint64_t Buckets::no_longer_record(std::uint64_t record, std::uint64_t draw) const {
+std::size_t Buckets::bucket_of(std::uint64_t record) const {
   const auto at = [this](std::size_t bucket) {
     return records_.begin() + static_cast<std::ptrdiff_t>(begin_[bucket]);
   };
   std::size_t bucket = 0;
   while (!std::binary_search(at(bucket), at(bucket + 1), record)) ++bucket;
-  return records_[draw % begin_[bucket + 1]];
+  return bucket;
 }
 
 }  // namespace echoline::plan

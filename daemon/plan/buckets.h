@@ -35,9 +35,12 @@ class Buckets {
     return records_[begin_[bucket] + place];
   }
   std::size_t bucket_of_length(std::uint64_t length) const;
-  // One of the records that are in no later bucket than this one, chosen by a draw of any size.
   // Searches all buckets: for rare use.
-  std::uint64_t no_longer_record(std::uint64_t record, std::uint64_t draw) const;
+  std::size_t bucket_of(std::uint64_t record) const;
+  // One of the records of this bucket and those before it, chosen by a draw of any size.
+  std::uint64_t record_up_to(std::size_t bucket, std::uint64_t draw) const {
+    return records_[draw % begin_[bucket + 1]];
+  }
 
  private:
   std::vector<BucketShape> shapes_;

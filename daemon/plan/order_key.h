@@ -16,10 +16,10 @@ enum class Purpose : std::uint8_t {
   kWindowStart = 253,  // the end of a lane's first shuffle window
   kWindow = 252,       // order within a shuffle window
   kEcho = 251,         // order of one pass over a block of the echo step
-  kMix = 249,          // seed of one repetition of a source of a mixture
   kEchoPlain = 250,    // the same, for items without an extra use in the last block
   kBucket = 249,       // the items of a bucket; its number is the block
   kBatches = 248,      // the whole batches of all buckets
+  kMix = 247,          // seed of one repetition of a source of a mixture
 };
 
 struct OrderKey {

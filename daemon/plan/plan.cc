@@ -42,7 +42,12 @@ std::uint64_t Plan::record_at(std::uint32_t epoch, std::uint64_t place) const {
 
 std::uint64_t Plan::substitute(std::uint32_t epoch, std::uint64_t record,
                                std::uint64_t draw) const {
-  if (spec().buckets != nullptr) return spec().buckets->no_longer_record(record, draw);
+  if (const Buckets* const buckets = spec().buckets.get()) {
+    std::size_t bucket = buckets->bucket_of(record);
+    // All records of a bucket without a whole batch have gone on to the next one.
+    while (bucket + 1 < buckets->count() && (*stream_->batches)[bucket].batches == 0) ++bucket;
+    return buckets->record_up_to(bucket, draw);
+  }
   if (const Mixture* const mixture = stream_->mixture.get()) {
     const std::size_t source = mixture->source_of(record);
     return mixture->first_record(source) + draw % mixture->records(source);

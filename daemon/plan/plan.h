@@ -29,7 +29,7 @@ class Plan {
   // of the epoch's list. Of a mixture, a record of the source that has this row.
   std::uint64_t record_at(std::uint32_t epoch, std::uint64_t place) const;
   // The record that a draw of any size chooses instead of a bad one: any record_at() of the epoch,
-  // but of no later bucket, and in a mixture of the same source.
+  // but of no later bucket than its batch, and in a mixture of the same source.
   std::uint64_t substitute(std::uint32_t epoch, std::uint64_t record, std::uint64_t draw) const;
   // Rows of an epoch without factor changes: floor(N * factor). Under batch echo
   // floor(batches * factor) * batch_rows; with buckets and without batch echo batches * batch_rows.
@@ -48,7 +48,8 @@ class Plan {
   Status check_changes(std::span<const FactorChange> changes) const;
   // With PlanSpec::fixed_batches, row / batch_rows is the batch, or the use of one. `changes` have
   // passed check_changes; a change at block 0 is the factor that the epoch begins with, else it is
-  // the spec's. Time and memory grow with shards and lanes, not with records.
+  // the spec's. Time and memory grow with shards, lanes and the repetitions of the sources of a
+  // mixture, not with records.
   std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch,
                                    std::span<const FactorChange> changes) const;
 

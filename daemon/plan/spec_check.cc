@@ -95,9 +95,10 @@ Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
 // The table of a repetition's shards has an entry for each of them.
 constexpr std::uint64_t kMixShardsMax = 1 << 22;
 
-// The most repetitions of a source in an epoch, and the shards of all repetitions.
+// The most repetitions of a source in an epoch, those of all sources, and their shards.
 struct Repetitions {
   std::uint64_t most = 0;
+  std::uint64_t all = 0;
   std::uint64_t shards = 0;
 };
 
@@ -108,6 +109,7 @@ Repetitions count_repetitions(const PlanSpec& spec) {
   for (std::size_t source = 0; source < sizes.size(); ++source) {
     const std::uint64_t times = (rows.taken()[source] + sizes[source] - 1) / sizes[source];
     repetitions.most = std::max(repetitions.most, times);
+    repetitions.all += times;
     // The limit of `most` keeps the sum of more than it small enough.
     repetitions.shards += std::min(times, kDrawsMax) * spec.mix->shards[source];
   }
@@ -123,6 +125,12 @@ Status check_mix(const PlanSpec& spec) {
     return refusal("mix.records: a source comes " + std::to_string(repetitions.most) +
                    " times in one epoch; with echo.max " + thousandths(spec.factor_max) +
                    " at most " + std::to_string(most) + " times are possible; take fewer records");
+  }
+  // Each has an order of its own in memory.
+  if (repetitions.all > kDrawsMax) {
+    return refusal("mix.records: all sources together come " + std::to_string(repetitions.all) +
+                   " times in one epoch; at most " + std::to_string(kDrawsMax) +
+                   " times are possible; take fewer records");
   }
   if (spec.shuffle_window == 0 || spec.scatters_records()) return {};
   if (repetitions.shards <= kMixShardsMax) return {};

@@ -78,7 +78,7 @@ TEST(Trace, HasBatchesRowsStepsLookUpsAndReadsWhileATrainerReads) {
   EXPECT_GT(told.records.size(), 30);
   EXPECT_LT(*told.records.rbegin(), rig.record_count());
   EXPECT_GT(told.hits, 30) << "later epochs are in memory";
-  EXPECT_TRUE(told.tracks.contains("fetch thread/fetch"));
+  EXPECT_TRUE(told.tracks.contains("fetch thread/fetch 0"));
   EXPECT_TRUE(told.tracks.contains("pass threads/pass 0"));
   EXPECT_TRUE(told.tracks.contains("slots/pass 0 slot 3"));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "random_spec.h"
@@ -180,15 +181,34 @@ TEST(Buckets, EpochsAndBucketsAreMixedOnlyByAShuffle) {
   EXPECT_EQ(mixed, plain);
 }
 
-TEST(Buckets, ABadRecordIsReplacedByOneThatIsNoLongerThanItsBucket) {
-  for_random_cases(55, 300, [](const Case& made, const Plan& plan, const EpochPlan&) {
+TEST(Buckets, ABadRecordIsReplacedByOneThatIsNoLongerThanItsBatch) {
+  for_random_cases(55, 300, [](const Case& made, const Plan& plan, const EpochPlan& epoch) {
     const Buckets& buckets = made.buckets();
-    for (std::uint64_t record = 0; record < made.lengths.size(); ++record) {
-      const std::uint64_t other = plan.substitute(1, record, record * 0x9E3779B97F4A7C15);
+    const std::vector<RowUse> rows = read_all(epoch);
+    for (std::uint64_t row = 0; row < rows.size(); ++row) {
+      if (!rows[row].valid) continue;
+      const std::uint64_t other = plan.substitute(1, rows[row].record, row * 0x9E3779B97F4A7C15);
       ASSERT_LE(buckets.bucket_of_length(made.lengths[other]),
-                buckets.bucket_of_length(made.lengths[record]));
+                buckets.bucket_of_length(epoch.form(row / made.spec.batch_rows).length));
     }
   });
+}
+
+// The shortest records do not fill a batch, so they are in batches with longer ones.
+TEST(Buckets, ABadRecordAloneInItsBucketIsReplacedByAnotherOne) {
+  PlanSpec spec;
+  spec.batch_rows = 4;
+  spec.last = LastBatch::kPartial;
+  spec.shard_records = {32};
+  spec.buckets = std::make_shared<const Buckets>(
+      std::vector<BucketShape>{{10, 4}, {60, 4}, {120, 4}}, 32, [](std::uint64_t record) {
+        return record == 0 ? 4U : record < 11 ? 30U : 80U;
+      });
+  const auto plan = Plan::create(spec).value();
+  std::set<std::uint64_t> others;
+  for (std::uint64_t draw = 0; draw < 100; ++draw) others.insert(plan->substitute(0, 0, draw));
+  EXPECT_EQ(others.size(), 11U);
+  EXPECT_EQ(*others.rbegin(), 10U);
 }
 
 }  // namespace

@@ -88,6 +88,17 @@ std::vector<Golden> goldens() {
   far.spec.shard_records = {std::uint64_t{1} << 40, 5};
   far.spec.shuffle_window = 10000;
   all.push_back(far);
+  Golden stop{"mix_stop", shards(20), {}};
+  stop.spec.mix = MixSpec{.shards = {2, 2}, .weights = {3000, 1000}};
+  all.push_back(stop);
+  Golden drop{"mix_drop", shards(kWindowAll), {}};
+  drop.spec.mix = MixSpec{.shards = {1, 3}, .weights = {1, 1}, .at_end = MixEnd::kDrop};
+  all.push_back(drop);
+  Golden repeat{"mix_repeat_lanes_echo_2", echo(EchoPoint::kSample, 2000, 40), {}};
+  repeat.spec.lanes = 2;
+  repeat.spec.mix =
+      MixSpec{.shards = {1, 1, 2}, .weights = {1, 2, 3}, .at_end = MixEnd::kRepeat, .rows = 90};
+  all.push_back(repeat);
   Golden buckets{"buckets", shards(kWindowAll), {}};
   buckets.spec.buckets = lengths_of_three();
   all.push_back(buckets);

@@ -20,6 +20,7 @@ constexpr std::array<const char*, 5> kCauses = {"store", "servers", "caches", "p
 void FetchTrace::add_wait(FetchWork work, std::uint64_t begin_ns, std::uint64_t end_ns) const {
   recorder_->add({.kind = Kind::kWait,
                   .group = Group::kFetch,
+                  .track = source_,
                   .begin_ns = begin_ns,
                   .end_ns = end_ns,
                   .cause = kCauses.at(static_cast<std::size_t>(work))});
@@ -29,6 +30,7 @@ void FetchTrace::add_look_up(Kind kind, std::uint64_t record, bool hit,
                              std::uint64_t begin_ns) const {
   recorder_->add({.kind = kind,
                   .group = Group::kFetch,
+                  .track = source_,
                   .begin_ns = begin_ns,
                   .end_ns = monotonic_ns(),
                   .values = {record, hit}});

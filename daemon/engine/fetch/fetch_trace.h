@@ -17,7 +17,9 @@ namespace echoline::engine {
 // Any thread. Spans end now, except where a time is given.
 class FetchTrace {
  public:
-  explicit FetchTrace(std::shared_ptr<trace::Recorder> recorder) : recorder_(std::move(recorder)) {}
+  // `source`: which of the stream's sources it reads.
+  FetchTrace(std::shared_ptr<trace::Recorder> recorder, std::uint32_t source)
+      : recorder_(std::move(recorder)), source_(source) {}
 
   bool on() const { return recorder_->on(); }
   std::uint64_t now_ns() const { return recorder_->now_ns(); }
@@ -35,6 +37,7 @@ class FetchTrace {
 
  private:
   const std::shared_ptr<trace::Recorder> recorder_;
+  const std::uint32_t source_;
 };
 
 // A read that has ended, or has lasted until `end_ns` without an answer.

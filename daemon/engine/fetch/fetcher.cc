@@ -21,7 +21,7 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
                  Options options, FailureFunction on_failure)
     : index_(index),
       on_failure_(std::move(on_failure)),
-      trace_(std::move(options.recorder)),
+      trace_(std::move(options.recorder), options.source),
       meter_(monotonic_ns()),
       coalescer_(options.reach, caches.levels != nullptr),
       store_(std::move(source), index, options.wait_on_error, meter_),

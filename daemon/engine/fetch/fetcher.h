@@ -31,6 +31,7 @@ class Fetcher : public Agent {
   struct Options {
     bool wait_on_error = true;  // keep trying while a store is out of reach, else fail
     std::uint64_t reach = 0;    // how much later a request may come and still join (coalescer)
+    std::uint32_t source = 0;   // its number, for traces
     bool own_thread = true;     // else use_servers() starts it, or the caller runs do_work()
     std::shared_ptr<trace::Recorder> recorder = std::make_shared<trace::Recorder>();
   };

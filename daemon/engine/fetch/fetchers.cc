@@ -28,15 +28,24 @@ void Fetchers::stop() {
 
 FetchCounters Fetchers::counters() const {
   FetchCounters sum = fetchers_.front()->counters();
+  const std::uint64_t passed_ns = sum.busy_ns + sum.idle_ns;
+  std::uint64_t busy_ns = sum.busy_ns;
+  std::uint64_t store_ns = sum.store_ns;
   std::uint64_t most_waiting = sum.waiting;
   for (std::size_t part = 1; part < fetchers_.size(); ++part) {
     const FetchCounters counters = fetchers_[part]->counters();
     sum += counters;
+    busy_ns = std::max(busy_ns, counters.busy_ns);
+    store_ns = std::max(store_ns, counters.store_ns);
     // Trainers wait most likely for the source of which most records are awaited.
     if (counters.waiting <= most_waiting) continue;
     most_waiting = counters.waiting;
     sum.present = counters.present;
   }
+  // The threads work at the same time: a sum of their times would be more than has passed.
+  sum.busy_ns = busy_ns;
+  sum.idle_ns = passed_ns - std::min(passed_ns, busy_ns);
+  sum.store_ns = store_ns;
   return sum;
 }
 

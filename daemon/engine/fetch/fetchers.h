@@ -20,8 +20,9 @@ class Fetchers {
   void request(std::vector<FetchRequest> requests);
   void stop();
 
-  // Sums over the sources.
+  // Sums over the sources; times are those of the busiest one.
   FetchCounters counters() const;
+  // Sums over the sources.
   source::Counters source_counters() const;
   ReadsInFlight::View reads(std::size_t oldest_max, std::uint64_t now_ns) const;
   // Null where nothing is prepared elsewhere. A mixture is not.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/scheme.h"
 #include "echoline/v1/config.pb.h"
@@ -58,7 +59,9 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
           std::min(plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window,
                    index.record_count()));
   // A throttled local source imitates a store.
-  const bool local = read.has_python() || is_local(read.url(0));
+  const bool local =
+      read.has_python() ||
+      std::ranges::all_of(read.url(), [](const std::string& url) { return is_local(url); });
   const bool disk = local && !read.has_throttle() && growth == 1;
   const std::uint64_t most =
       most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
@@ -72,12 +75,18 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
 
 // An upper estimate of the bytes of so many records of a shuffled epoch: the mean of their sum plus
 // four standard deviations, for a sample without replacement (Cochran, Sampling Techniques, 2.5).
-std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
-  const auto count = static_cast<double>(index.record_count());
-  const double mean = static_cast<double>(index.record_bytes_total()) / count;
-  // One pass over the index when the stream is opened; sizes are already in memory.
+std::uint64_t bytes_of_any(const record::Index& index, const record::Part& part,
+                           std::uint64_t records) {
+  const auto count = static_cast<double>(part.records);
+  const std::uint64_t end = part.first_record + part.records;
+  // Two passes over the index when the stream is opened; sizes are already in memory.
+  std::uint64_t total = 0;
+  for (std::uint64_t record = part.first_record; record < end; ++record) {
+    total += index.extent(record).bytes;
+  }
+  const double mean = static_cast<double>(total) / count;
   double squares = 0;
-  for (std::uint64_t record = 0; record < index.record_count(); ++record) {
+  for (std::uint64_t record = part.first_record; record < end; ++record) {
     const double difference = static_cast<double>(index.extent(record).bytes) - mean;
     squares += difference * difference;
   }
@@ -85,16 +94,45 @@ std::uint64_t bytes_of_any(const record::Index& index, std::uint64_t records) {
   // Variance of a sum drawn without replacement: n * S^2 * (1 - n / N).
   const double variance = sample * (1 - sample / count) * squares / std::max(1.0, count - 1);
   // All records together are the most that any window can hold.
-  return std::min(static_cast<std::uint64_t>(sample * mean + 4 * std::sqrt(variance)),
-                  index.record_bytes_total());
+  return std::min(static_cast<std::uint64_t>(sample * mean + 4 * std::sqrt(variance)), total);
+}
+
+// Of a part that has so many items in a window. A list or a mixture can have records several times,
+// so there can be more items than records.
+std::uint64_t window_bytes(const record::Index& index, const record::Part& part,
+                           std::uint64_t items) {
+  if (items == 0) return 0;
+  const std::uint64_t records = std::min(items, part.records);
+  return bytes_of_any(index, part, records) * ((items + records - 1) / records);
+}
+
+// The encoded records of a window of so many items. Of a mixture, each source has its share; where
+// the others go on without a source that has ended, one source can have all of them.
+std::uint64_t window_bytes(const record::DataSet& data_set, const plan::PlanSpec& spec,
+                           std::uint64_t items) {
+  const std::vector<record::Part> parts = data_set.source_parts();
+  const record::Index& index = data_set.index();
+  if (!spec.mix) return window_bytes(index, parts.front(), items);
+  const auto& weights = spec.mix->weights;
+  const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  std::uint64_t sum = 0;
+  std::uint64_t most = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    // To within as many rows as there are sources (plan/mix_rows.h).
+    const std::uint64_t share = items * weights[part] / all + parts.size();
+    sum += window_bytes(index, parts[part], std::min(items, share));
+    most = std::max(most, window_bytes(index, parts[part], items));
+  }
+  return spec.mix->at_end == plan::MixEnd::kDrop ? std::max(sum, most) : sum;
 }
 
 }  // namespace
 
-MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
-                       double growth, std::uint64_t chunk_bytes) {
+MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
+                       const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
+                       std::uint64_t kept_bytes, double growth, std::uint64_t chunk_bytes) {
   const plan::PlanSpec& spec = plan.spec();
+  const record::Index& index = data_set.index();
   MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes)};
   // Under batch echo the slots hold what is repeated.
   if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
@@ -102,10 +140,7 @@ MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const p
   }
   // At most those of an epoch: a window can be larger.
   const std::uint64_t items = plan.kept_max();
-  // A list can have records several times, so the window can have more items than there are.
-  const std::uint64_t records = std::min(items, index.record_count());
-  memory.window_floor_bytes =
-      grown(bytes_of_any(index, records), growth) * ((items + records - 1) / records);
+  memory.window_floor_bytes = grown(window_bytes(data_set, spec, items), growth);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

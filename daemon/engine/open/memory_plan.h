@@ -8,7 +8,7 @@
 #include "decode/sample.h"
 #include "engine/walk/read_ahead.h"
 #include "plan/plan.h"
-#include "record/core/index.h"
+#include "record/core/data_set.h"
 
 namespace echoline::v1 {
 class Read;
@@ -26,8 +26,8 @@ struct MemoryPlan {
 // `row_types` are those of the finished rows; `kept_bytes` is the mean size of a sample that an
 // echo keeps. `growth`: the bytes that arrive for each encoded byte; more than 1 where they are
 // decoded already. `chunk_bytes`: of encoded records that wait for each other.
-MemoryPlan plan_memory(const v1::Read& read, const record::Index& index, const plan::Plan& plan,
-                       const std::vector<decode::FieldType>& row_types, std::uint64_t kept_bytes,
-                       double growth, std::uint64_t chunk_bytes);
+MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
+                       const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
+                       std::uint64_t kept_bytes, double growth, std::uint64_t chunk_bytes);
 
 }  // namespace echoline::engine

@@ -70,6 +70,7 @@ v1::Read joined_read(const v1::Stream& stream) {
   for (const v1::Read* read : std::span(reads).subspan(1)) {
     joined.mutable_url()->MergeFrom(read->url());
     joined.set_read_ahead(std::max(joined.read_ahead(), read->read_ahead()));
+    if (read->has_throttle()) *joined.mutable_throttle() = read->throttle();
   }
   return joined;
 }

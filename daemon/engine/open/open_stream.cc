@@ -358,7 +358,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   if (cache.samples != nullptr) preparer->set_sample_cache(cache.samples.get());
   const double growth = is_remote ? growth_of(index, probed.decoded_bytes) : 1;
   const bool together = preparer->chain().together_max() > 1;
-  const MemoryPlan memory = plan_memory(read, index, *plan, probed.row_types, probed.kept_bytes,
+  const MemoryPlan memory = plan_memory(read, data_set, *plan, probed.row_types, probed.kept_bytes,
                                         growth, together ? kTogetherBytes : kChunkBytes);
   const ring::RingSpec ring =
       ring_spec(stream, *plan, probed.row_types, data_set, contents_of(preparer->chain(), order));
@@ -386,6 +386,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
             .reach = plan->spec().scatters_records()
                          ? plan::kWindowAll
                          : std::max(plan->spec().shuffle_window, plan->spec().echo_window),
+            .source = static_cast<std::uint32_t>(source),
             .own_thread = !is_remote,
             .recorder = recorder},
         fail));

@@ -27,7 +27,7 @@ std::string track_name(Group group, std::uint32_t track,
     case Group::kWorkers:
       return fmt::format("worker {}", track);
     case Group::kFetch:
-      return "fetch";
+      return fmt::format("fetch {}", track);
     case Group::kCaches:
       return fmt::format("cache {}", track);
     case Group::kReads:
