@@ -79,6 +79,7 @@ std::vector<Answer> table_of(const Measures& measures) {
   table.add("store.rate=x2", [](Setting& one) { one.store_scale = 2; });
   add_echo(measures, table);
   table.add("trainers.rate=x2", [](Setting& one) { one.trainer_scale = 2; });
+  table.add("image.size=x1.5", [](Setting& one) { one.image_scale = 1.5; });
   table.add(fmt::format("passes={}", measures.passes + 1), [](Setting& one) { ++one.passes; });
   return table.take();
 }

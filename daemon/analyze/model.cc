@@ -27,16 +27,19 @@ Setting present_setting(const Measures& measures) {
           .factor = measures.factor};
 }
 
-double core_seconds(const Measures& measures, Place place, double factor) {
-  const double uses = std::max(1.0, factor);
-  const double first = measures.decode_seconds + measures.use_seconds;
-  switch (place) {
+double core_seconds(const Measures& measures, const Setting& setting) {
+  const double uses = uses_of(setting);
+  // The steps after `decode` work on as many pixels as the finished image has.
+  const double area = setting.image_scale * setting.image_scale;
+  const double use = area * measures.use_seconds;
+  const double first = measures.decode_seconds + use;
+  switch (setting.place) {
     case Place::kRecord:
       return uses * first;
     case Place::kSample:
-      return measures.decode_seconds + uses * measures.use_seconds;
+      return measures.decode_seconds + uses * use;
     case Place::kAugmented:
-      return first + (uses - 1) * measures.copy_seconds;
+      return first + (uses - 1) * area * measures.copy_seconds;
     case Place::kNone:
     case Place::kBatch:
       break;
@@ -62,7 +65,7 @@ double fetch_rows(const Measures& measures, const Setting& setting) {
 }
 
 double worker_rows(const Measures& measures, const Setting& setting) {
-  const double seconds = core_seconds(measures, setting.place, uses_of(setting));
+  const double seconds = core_seconds(measures, setting);
   return uses_of(setting) * cores_of(measures, setting.workers) * per_second(seconds) /
          setting.passes;
 }

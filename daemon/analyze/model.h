@@ -18,6 +18,7 @@ struct Setting {
   std::uint32_t passes = 1;
   Place place = Place::kNone;
   double factor = 1;
+  double image_scale = 1;  // sides of the finished images, relative to the present ones
 };
 
 // The setting in which the measures were taken.
@@ -41,7 +42,7 @@ double trainer_rows(const Measures& measures, const Setting& setting);
 Prediction predict(const Measures& measures, const Setting& setting);
 
 // Seconds of one core for a fresh record and its uses.
-double core_seconds(const Measures& measures, Place place, double factor);
+double core_seconds(const Measures& measures, const Setting& setting);
 // Cores that this many workers keep busy.
 double cores_of(const Measures& measures, std::uint32_t workers);
 

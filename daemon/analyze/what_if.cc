@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kKeys =
     "workers, cache.memory, cache.share, echo.factor, echo.place, store.rate, trainers.rate, "
-    "passes";
+    "image.size, passes";
 
 Status refused(std::string_view key, std::string_view value, std::string_view allowed) {
   return {Code::kInvalidArgument,
@@ -37,9 +37,9 @@ Status set_count(std::string_view key, std::string_view value, std::uint32_t& co
   return count == number ? Status() : refused(key, value, "a whole number");
 }
 
-// "x2": twice the measured rate.
+// "x2": twice the present value.
 Status set_scale(std::string_view key, std::string_view value, double& scale) {
-  constexpr std::string_view kAllowed = "a multiple of the measured rate from x0.001 to x1000";
+  constexpr std::string_view kAllowed = "a multiple of the present value from x0.001 to x1000";
   if (!value.starts_with('x')) return refused(key, value, kAllowed);
   ECHOLINE_ASSIGN(scale, number_of(key, value.substr(1), 0.001, 1000, kAllowed));
   return Status();
@@ -88,6 +88,7 @@ Status set_one(std::string_view key, std::string_view value, const Measures& mea
   if (key == "echo.factor") return set_factor(key, value, setting);
   if (key == "echo.place") return set_place(key, value, setting.place);
   if (key == "store.rate") return set_scale(key, value, setting.store_scale);
+  if (key == "image.size") return set_scale(key, value, setting.image_scale);
   if (key == "trainers.rate") return set_scale(key, value, setting.trainer_scale);
   return {Code::kInvalidArgument,
           fmt::format("--what-if: '{}' is unknown; there are: {}", key, kKeys)};

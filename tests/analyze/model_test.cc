@@ -24,11 +24,12 @@ Measures measures() {
 }
 
 // Seconds of a worker for use `use` of a record.
-double cost_of(const Measures& measured, Place place, int use) {
-  const double first = measured.decode_seconds + measured.use_seconds;
-  if (use == 0 || place == Place::kRecord) return first;
-  if (place == Place::kSample) return measured.use_seconds;
-  return place == Place::kAugmented ? measured.copy_seconds : 0;
+double cost_of(const Measures& measured, const Setting& setting, int use) {
+  const double area = setting.image_scale * setting.image_scale;
+  const double first = measured.decode_seconds + area * measured.use_seconds;
+  if (use == 0 || setting.place == Place::kRecord) return first;
+  if (setting.place == Place::kSample) return area * measured.use_seconds;
+  return setting.place == Place::kAugmented ? area * measured.copy_seconds : 0;
 }
 
 // Rows per second of a store or cache, workers and a trainer that run one after the other, with
@@ -52,7 +53,7 @@ double simulated_rows(const Measures& measured, const Setting& setting) {
       const double slot = taken.size() < kAhead ? 0 : taken[taken.size() - kAhead];
       const double start = std::max({fetched, workers.top(), slot});
       workers.pop();
-      const double made = start + cost_of(measured, setting.place, use);
+      const double made = start + cost_of(measured, setting, use);
       workers.push(made);
       if (use == 0) begun.push_back(start);
       trained = std::max(trained, made) + 1 / (measured.trainer_rows * setting.trainer_scale);
@@ -70,8 +71,11 @@ TEST(Model, AgreesWithASimulatedPipeline) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       for (const std::uint32_t workers : {1U, 2U, 6U}) {
         for (const double cached : {0.0, 0.5, 1.0}) {
-          const Setting setting{
-              .workers = workers, .cached = cached, .place = place, .factor = factor};
+          const Setting setting{.workers = workers,
+                                .cached = cached,
+                                .place = place,
+                                .factor = factor,
+                                .image_scale = factor == 2 ? 1.5 : 1};
           const Prediction predicted = predict(measured, setting);
           const double rows = simulated_rows(measured, setting);
           EXPECT_NEAR(predicted.rows / rows, 1, 0.03)

@@ -21,7 +21,9 @@ TEST(WhatIf, ChangesOnlyWhatItNames) {
   EXPECT_DOUBLE_EQ(setting->factor, 3);
   EXPECT_EQ(setting->place, Place::kSample);
   const auto other = parse_what_if(
-      "store.rate=x2, trainers.rate=x0.5, cache.share=30%, echo.place=batch, passes=2", measured);
+      "store.rate=x2, trainers.rate=x0.5, cache.share=30%, echo.place=batch, passes=2, "
+      "image.size=x1.5",
+      measured);
   ASSERT_TRUE(other.ok()) << other.status().message();
   EXPECT_EQ(other->workers, 3U);
   EXPECT_DOUBLE_EQ(other->store_scale, 2);
@@ -29,6 +31,7 @@ TEST(WhatIf, ChangesOnlyWhatItNames) {
   EXPECT_DOUBLE_EQ(other->cached, 0.3);
   EXPECT_EQ(other->place, Place::kBatch);
   EXPECT_EQ(other->passes, 2U);
+  EXPECT_DOUBLE_EQ(other->image_scale, 1.5);
 }
 
 TEST(WhatIf, ErrorsNameTheKeyAndWhatIsAllowed) {
