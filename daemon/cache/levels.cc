@@ -10,6 +10,7 @@ namespace echoline::cache {
 namespace {
 
 constexpr std::uint64_t kFleetOverheadBytes = 128;  // memcached's overhead per value
+constexpr std::uint64_t kLastWritesNs = 2'000'000'000;
 
 }  // namespace
 
@@ -116,6 +117,14 @@ void Levels::work_on_disk() {
   } else {
     disk_->refresh();
   }
+}
+
+std::uint64_t Levels::end_of_writes_ns(std::uint64_t now_ns) {
+  std::uint64_t end_ns = 0;
+  if (end_of_writes_ns_.compare_exchange_strong(end_ns, now_ns + kLastWritesNs)) {
+    return now_ns + kLastWritesNs;
+  }
+  return end_ns;
 }
 
 bool Levels::has(Level level) const {

@@ -73,6 +73,9 @@ class Levels {
   bool has_pending() const { return disk_ != nullptr && disk_->has_pending(); }
   // Writes queued values to the disk, or reads what other daemons wrote. Blocks.
   void work_on_disk();
+  // When a fetcher that stops gives up what is still pending, which is then not cached: two seconds
+  // after the first of them began to stop.
+  std::uint64_t end_of_writes_ns(std::uint64_t now_ns);
 
   void count_hit(Level level, std::uint64_t bytes, std::uint64_t spent_ns);
   void count_miss();  // of all levels
@@ -99,6 +102,7 @@ class Levels {
   std::unique_ptr<FleetCache> fleet_;
   std::array<LevelCounters, 3> counters_;
   std::atomic<double> store_ns_per_byte_{0};
+  std::atomic<std::uint64_t> end_of_writes_ns_{0};  // 0: none stops
 };
 
 }  // namespace echoline::cache

@@ -94,11 +94,6 @@ Status check_mix(const v1::Stream& stream, const SourceLocations& locations) {
     return locations.error(batch_step(stream), "buckets",
                            "are for one source; leave them out, or give 'read' instead of 'mix'");
   }
-  const v1::Cache* const cache = cache_step(stream);
-  if (cache != nullptr && (cache->has_disk() || cache->fleet_size() > 0)) {
-    return locations.error(*cache, cache->has_disk() ? "disk" : "fleet",
-                           "is for one source; a stream with 'mix' has 'memory' only");
-  }
   return Status();
 }
 

@@ -92,11 +92,13 @@ Status check_prepare(const v1::Stream& stream, const SourceLocations& locations)
         *prepare, "servers",
         fmt::format("'{}' is no address; allowed: host:port, dns:///host:port", server));
   }
-  for (const auto& [name, field] : decode_step(stream).fields()) {
-    if (!field.fast()) continue;
-    return locations.error(field, "fast",
-                           "decodes for one crop, but a preparation server decodes whole pictures; "
-                           "leave it out");
+  for (std::size_t source = 0; source < reads_of(stream).size(); ++source) {
+    for (const auto& [name, field] : decode_of(stream, source).fields()) {
+      if (!field.fast()) continue;
+      return locations.error(field, "fast",
+                             "decodes for one crop, but a preparation server decodes whole "
+                             "pictures; leave it out");
+    }
   }
   // A server's cache keeps decoded samples, a host's cache prepared ones.
   if (has_steps_before_prepare(stream) && caches_decoded(stream) && caches_before_prepare(stream)) {

@@ -104,9 +104,6 @@ class OrderCheck {
       return error(step, "is the first step; a pipeline begins with 'read' or 'mix'");
     }
     if (before_ != nullptr && reads) return misplaced(step);
-    if (kind == v1::Step::kPrepare && seen(v1::Step::kMix) > 0) {
-      return error(step, "is for one source; a stream with 'mix' is prepared on its hosts");
-    }
     if (step.read().has_python()) python_ = true;
     if (python_ && kind == v1::Step::kPrepare) {
       return error(step,

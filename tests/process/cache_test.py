@@ -194,5 +194,56 @@ class Caches(ProcessCase):
         self.assertIn("cache.disk", self.refused(stream))
 
 
+class CachedMixtures(ProcessCase):
+    """Two sources whose records are at the same places of files with the same names, with other bytes."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder, cls.folders = cls.class_folder(), []
+        for name, first in (("a", 1000), ("b", 2000)):
+            cls.folders.append(folder / name)
+            cls.folders[-1].mkdir()
+            lines = [f'{{"y": {label}, "pad": "{name * 4000}"}}\n' for label in range(first, first + 1000)]
+            (cls.folders[-1] / "lines.jsonl").write_text("".join(lines), encoding="utf-8")
+        cls.bytes = sum((folder / "lines.jsonl").stat().st_size for folder in cls.folders)
+
+    def reads(self, sources):
+        return [f"{{url: {folder}/lines.jsonl, format: jsonl, read_ahead: 1MiB}}" for folder in sources]
+
+    def stream(self, first, cache, batch=16):
+        return stream_yaml([first, cache and f"cache: {cache}", "shuffle: {window: 300}",
+                            "decode: {label: {key: y, as: int64}}", f"batch: {{size: {batch}}}", "publish: {slots: 4}"])
+
+    def mixture(self, cache=""):
+        sources = [f"{{name: s{number}, weight: 1, read: {read}}}" for number, read in enumerate(self.reads(self.folders))]
+        return self.stream(f"mix: {{sources: [{', '.join(sources)}]}}", cache)
+
+    def share_read(self, stream, expected):
+        """How often the records were read from the store. Each start reads all of it once, for the index."""
+        with CachedDaemon(stream) as daemon:
+            rows = read_rows(daemon) if len(expected) > 2000 else rows_of(daemon.read("--row-checksums"))
+            self.assertEqual(rows, expected)
+            self.assertEqual(daemon.failures("disk", "corrupt") + daemon.failures("fleet", "corrupt"), 0)
+            read, = daemon.settled(daemon.store_bytes)
+            return (read - self.bytes) / self.bytes
+
+    def test_disk_and_fleet_serve_all_sources_with_the_keys_of_each_alone(self):
+        with CachedDaemon(self.mixture()) as daemon:
+            expected = read_rows(daemon)
+        disk = f"{{disk: {{path: {self.folder() / 'cache'}, size: 64MiB}}}}"
+        with Memcached() as server:
+            fleet = f"{{fleet: ['{server.address}']}}"
+            for cache in (disk, fleet):
+                with self.subTest(cache=cache):
+                    self.assertGreater(self.share_read(self.mixture(cache), expected), 0.9)
+                    self.assertLess(self.share_read(self.mixture(cache), expected), 0.02)
+        with Memcached() as server:
+            # A stream that reads the first source alone fills the fleet for the mixture.
+            fleet = f"{{fleet: ['{server.address}']}}"
+            with CachedDaemon(self.stream(f"read: {self.reads(self.folders)[0]}", fleet)) as daemon:
+                daemon.read("--epochs", 2)
+            self.assertAlmostEqual(self.share_read(self.mixture(fleet), expected[:2000]), 0.5, delta=0.05)
+
+
 if __name__ == "__main__":
     main()

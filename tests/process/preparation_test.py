@@ -78,6 +78,24 @@ class SameRows(PreparationCase):
         self.assertLessEqual(host.total("echoline_image_decodes_total"), 8)
         self.assertEqual(host.total("echoline_prepare_servers", state="reachable"), 2)
 
+    def test_a_mixture_is_prepared_with_the_decode_step_of_each_source(self):
+        own = ", decode: {image: {key: jpg, as: rgb, fast: false}, label: {key: cls, as: int64}}"
+        sources = [f"{{name: {name}, weight: {weight}, read: {{url: '{self.cluster.folder}/{files}', read_ahead: 4MiB}}{decode}}}"
+                   for name, weight, files, decode in (("one", 19, "photos-0*.tar", ""), ("other", 1, "photos-bad.tar", own))]
+        mixed = {"first": f"mix: {{at_end: repeat, records: 80, sources: [{', '.join(sources)}]}}"}
+        servers = [self.server(streams=self.cluster.stream(self.cluster.prepare([1]), **mixed)) for _ in range(2)]
+        host = self.host(servers, "local", **mixed).start()
+        expected = self.expected(**mixed)
+        self.assertEqual(read_rows(host), expected)
+        self.assertTrue(all(self.served(server) > 0 for server in servers))
+        self.assertEqual(host.total("echoline_prepare_local_records_total"), 0)
+        self.assertEqual(host.total("echoline_prepare_servers", state="reachable"), 2)
+        for server in servers:
+            server.stop(signal.SIGKILL)
+        self.assertEqual(read_rows(host), expected)
+        server = self.server(streams=self.cluster.stream(self.cluster.prepare([1]), **mixed))
+        self.refused_start(self.host([server], first=mixed["first"].replace(own, "")), "differs from the host's")
+
     def test_an_echo_after_prepare_sends_each_record_once(self):
         server = self.server()
         host = self.host([server], more=ECHO).start()

@@ -11,6 +11,7 @@ import numpy as np
 import cuda_driver
 import echoline
 import echoline.cuda
+from echoline._ahead import Ahead
 from cuda_case import OnTheDevice, steps
 from dlpack_consumer import consume, tensor_of
 from ring_server import RingServer, images, labels, points, tokens
@@ -150,6 +151,34 @@ class Echo(OnTheDevice):
                 self.assertEqual([r[:3] for r in rest], [w[:3] for w in whole[taken:]])
                 for got, wanted in zip(rest, whole[taken:]):
                     np.testing.assert_array_equal(got[3], wanted[3])
+
+
+    def test_batches_can_be_taken_one_ahead_with_states_of_the_one_that_was_given(self):
+        """As loaders do whose mix has its partners in the next batch."""
+        def pairs(loader, most=100):
+            ahead, found = Ahead(loader), []
+            ahead.begin_epoch()
+            while len(found) < most and (pair := ahead.next(lambda batch: batch, None)) is not None:
+                for batch in pair:
+                    if batch is not None:
+                        self.check(batch)
+                found.append([(b.epoch, b.step, b.uses.tolist()) for b in pair if b is not None])
+                pair = None
+            return found, ahead.state_dict()
+
+        options = {"echo": (2, 3), "depth": 4}
+        with RingServer() as server, echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:
+            whole, _ = pairs(loader)
+        self.assertEqual([len(pair) for pair in whole], [2] * 19 + [1])
+        self.assertEqual([pair[1] for pair in whole[:-1]], [pair[0] for pair in whole[1:]])
+        for taken in (1, 8, 19):
+            with self.subTest(taken=taken), RingServer(slots=64) as server, \
+                    echoline.Loader("train", runtime_dir=server.dir, job="keeper"):
+                with echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:
+                    _, state = pairs(loader, taken)
+                with echoline.cuda.Loader("train", runtime_dir=server.dir, **options) as loader:
+                    loader.load_state_dict(state)
+                    self.assertEqual(pairs(loader)[0], whole[taken:])
 
 
 class Loops(OnTheDevice):

@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 from typing import Any, Callable, Dict, Generic, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import cuda
+from ._ahead import Ahead
 from ._errors import FailedPrecondition, InvalidArgument
+from ._library import native
 from ._loader import Loader as NumpyLoader
 from ._mix import Mix
 
@@ -30,6 +32,11 @@ def host_options(options: Mapping[str, Any]) -> Dict[str, Any]:
     return dict(options)
 
 
+def gpu_options(options: Mapping[str, Any], collate: Any) -> Dict[str, Any]:
+    """The options of a loader on a GPU: with one buffer more if the mix holds the next batch, too."""
+    return {"depth": 4, **options} if isinstance(collate, Mix) and collate.needs_next else dict(options)
+
+
 class FrameworkLoader(ABC, Generic[Item]):
     """Owns `loader`; closes it if `fields` is refused.
 
@@ -50,7 +57,8 @@ class FrameworkLoader(ABC, Generic[Item]):
                  collate: Optional[Callable[[Any], Item]]) -> None:
         # A mix works on the fields of the stream and needs the place of the batch, which a tuple does not have.
         self._mix, self._collate = (collate, None) if isinstance(collate, Mix) else (None, collate)
-        self._loader, self._seed, self._rank = loader, loader.seed, loader.rank
+        self._loader = Ahead(loader) if self._mix is not None and self._mix.needs_next else loader
+        self._seed, self._rank = loader.seed, loader.rank
         self._renamed = dict(fields) if isinstance(fields, Mapping) else None
         self._tuple = None if fields is None or self._renamed is not None else tuple(fields)
         known = loader.fields
@@ -76,11 +84,16 @@ class FrameworkLoader(ABC, Generic[Item]):
     def _make(self, batch: Any, names: Sequence[str]) -> Any:
         """Converts these fields of a batch to a dict, which has the properties of the batch."""
 
-    def _convert(self, batch: Any) -> Item:
+    def _made(self, batch: Any) -> Any:
         made = self._make(batch, self._names)
         made.seed, made.rank = self._seed, self._rank
-        if self._mix is not None:
-            made = self._mix(made)
+        return made
+
+    def _convert(self, batch: Any) -> Item:
+        made = self._made(batch)
+        return self._shape(made if self._mix is None else self._mix.mix_pair(made, None))
+
+    def _shape(self, made: Any) -> Item:
         if self._tuple is not None:
             made = self._to_tuple(made, self._tuple)
         elif self._renamed is not None:
@@ -99,6 +112,9 @@ class FrameworkLoader(ABC, Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         # Not a generator: its variables would hold a batch while the trainer works on it.
+        if isinstance(self._loader, Ahead):
+            self._loader.begin_epoch()
+            return native.Epoch(self.next)
         return map(self._convert, self._loader)
 
     def next(self, timeout: Optional[float] = None) -> Optional[Item]:
@@ -106,6 +122,9 @@ class FrameworkLoader(ABC, Generic[Item]):
 
         Raises TimeoutError if no batch was ready within `timeout` seconds.
         """
+        if isinstance(self._loader, Ahead):
+            pair = self._loader.next(self._made, timeout)
+            return None if pair is None or self._mix is None else self._shape(self._mix.mix_pair(*pair))
         batch = self._loader.next(timeout)
         return None if batch is None else self._convert(batch)
 

@@ -12,18 +12,25 @@ from . import _mix
 __all__ = ["CutMix", "MixUp"]
 
 
+def _partners(rows: Any, partners: Optional[Any]) -> Any:
+    return jnp.roll(rows, 1, 0) if partners is None else partners
+
+
 class _JaxArrays(_mix.Arrays):
     def is_float(self, rows: Any) -> bool:
         return jnp.issubdtype(rows.dtype, jnp.floating)
 
-    def blend(self, rows: Any, share: float) -> Any:
-        return jnp.roll(rows, 1, 0) * (1.0 - share) + rows * share
+    def blend(self, rows: Any, partners: Optional[Any], share: float) -> Any:
+        return _partners(rows, partners) * (1.0 - share) + rows * share
 
-    def paste(self, rows: Any, box: _mix.Box, width_axis: int) -> Any:
+    def paste(self, rows: Any, partners: Optional[Any], box: _mix.Box, width_axis: int) -> Any:
         # A mask, because JAX would compile a slice again for each size of the box.
         row, column = (jax.lax.broadcasted_iota(jnp.int32, rows.shape[1:], axis - 1) for axis in (width_axis - 1, width_axis))
         inside = (row >= box.top) & (row < box.bottom) & (column >= box.left) & (column < box.right)
-        return jnp.where(inside, jnp.roll(rows, 1, 0), rows)
+        return jnp.where(inside, _partners(rows, partners), rows)
+
+    def cycle(self, rows: Any, count: int) -> Any:
+        return rows[:count] if count <= len(rows) else rows[jnp.arange(count) % len(rows)]
 
     def one_hot(self, labels: Any, classes: int) -> Any:
         return jax.nn.one_hot(labels, classes, dtype=jnp.float32)

@@ -19,7 +19,7 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
-from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, host_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, NumpyLoader, gpu_options, host_options
 from ._jax_mix import CutMix, MixUp
 from ._mix import RandomChoice
 from ._options import FrameworkOptions
@@ -86,7 +86,7 @@ class Loader(FrameworkLoader[Any]):
         ordinal = _gpu_of(device)
         self._on_gpu = ordinal is not None
         if ordinal is not None:
-            super().__init__(_DeviceLoader(stream, *args, device=ordinal, **kwargs), fields, collate)
+            super().__init__(_DeviceLoader(stream, *args, device=ordinal, **gpu_options(kwargs, collate)), fields, collate)
         else:
             self._cpu = jax.devices("cpu")[0]
             super().__init__(NumpyLoader(stream, *args, **host_options(kwargs)), fields, collate)

@@ -19,7 +19,7 @@ from ._batch import Batch
 from ._batch import Ragged as _HostRagged
 from ._configuration import Configuration
 from ._errors import Error, InvalidArgument
-from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, host_options
+from ._framework import UNAVAILABLE, Fields, FrameworkLoader, Item, NumpyLoader, gpu_options, host_options
 from ._library import native
 from ._mix import Mix, RandomChoice
 from ._options import FrameworkOptions
@@ -225,7 +225,8 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
                                    if getattr(transform, "layout", None) == "channels_last"}
             index = _ordinal(device)
             super().__init__(cuda.Loader(stream, *args, device=index,
-                                         cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream, **kwargs),
+                                         cuda_stream=lambda: torch.cuda.current_stream(index).cuda_stream,
+                                         **gpu_options(kwargs, collate)),
                              fields, collate)
         elif device.type == "cpu":
             if not kwargs.get("writable"):

@@ -28,8 +28,9 @@ CacheRouter::CacheRouter(Caches caches, RequestCoalescer& coalescer, FetchMeter&
     meter_.deliver(request, std::move(bytes));
   };
   const auto answer = [this](CacheAnswer given) { post(std::move(given)); };
-  threads_ = std::make_unique<CacheThreads>(
-      *caches_.levels, trace_, CacheThreads::Hooks{.deliver = deliver, .answer = answer});
+  threads_ =
+      std::make_unique<CacheThreads>(*caches_.levels, trace_, caches_.fetchers,
+                                     CacheThreads::Hooks{.deliver = deliver, .answer = answer});
 }
 
 void CacheRouter::stop() {

@@ -24,6 +24,7 @@ namespace echoline::engine {
 struct Caches {
   cache::Levels* levels = nullptr;        // encoded records
   batch::SampleCache* samples = nullptr;  // decoded ones, which need no bytes
+  std::uint32_t fetchers = 1;             // that share them
 };
 
 // The requests of a run: one shard, ascending.

@@ -10,22 +10,27 @@
 namespace echoline::engine {
 namespace {
 
-// Enough to keep a local disk busy; these threads block most of the time.
+// Enough to keep a local disk busy; these threads block most of the time. Fewer for each source of
+// a mixture.
 constexpr std::uint32_t kLookupThreads = 4;
+constexpr std::uint32_t kLookupThreadsOfSource = 2;
 // How often the fill thread works on the disk without being woken: to read what other daemons
 // wrote.
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
-// How long stop() may write what is still pending; what is left then is not cached.
-constexpr std::uint64_t kLastWritesNs = 2'000'000'000;
 // How long to wait for another host that has claimed a record: twice the time that a claim lasts.
 constexpr std::uint64_t kPatienceNs =
     2 * std::uint64_t{cache::FleetCache::kClaimSeconds} * 1'000'000'000;
 
 }  // namespace
 
-CacheThreads::CacheThreads(cache::Levels& levels, const FetchTrace& trace, Hooks hooks)
-    : levels_(levels), trace_(trace), hooks_(std::move(hooks)) {
-  for (std::uint32_t i = 0; i < kLookupThreads; ++i) {
+CacheThreads::CacheThreads(cache::Levels& levels, const FetchTrace& trace, std::uint32_t fetchers,
+                           Hooks hooks)
+    : levels_(levels),
+      trace_(trace),
+      hooks_(std::move(hooks)),
+      fill_bytes_max_(kFillBytesMax / fetchers) {
+  const std::uint32_t lookups = fetchers == 1 ? kLookupThreads : kLookupThreadsOfSource;
+  for (std::uint32_t i = 0; i < lookups; ++i) {
     threads_.emplace_back([this, i] { run_lookups(i); });
   }
   threads_.emplace_back([this] { run_fills(); });
@@ -196,7 +201,9 @@ void CacheThreads::run_fills() {
     fill_one();
     levels_.work_on_disk();
   }
-  write_the_rest();
+  // What the disk cache still has pending, for a limited time.
+  const std::uint64_t deadline_ns = levels_.end_of_writes_ns(monotonic_ns());
+  while (levels_.has_pending() && monotonic_ns() < deadline_ns) levels_.work_on_disk();
 }
 
 bool CacheThreads::fill_one() {
@@ -210,11 +217,6 @@ bool CacheThreads::fill_one() {
   // Without the lock: this blocks on the network. `fill` gives its share back when it ends.
   levels_.put_into_fleet(fill.record, fill.value->span());
   return true;
-}
-
-void CacheThreads::write_the_rest() {
-  const std::uint64_t deadline_ns = monotonic_ns() + kLastWritesNs;
-  while (levels_.has_pending() && monotonic_ns() < deadline_ns) levels_.work_on_disk();
 }
 
 }  // namespace echoline::engine

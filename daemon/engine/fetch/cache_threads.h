@@ -29,18 +29,19 @@ struct CacheAnswer {
   std::vector<std::uint64_t> delivered;  // records that were delivered
 };
 
-// Any thread may call any method. Look-ups are bounded by the read-ahead, fills by kFillBytesMax
-// and the one request that exceeds it. Outlives the shares that it hands out.
+// Any thread may call any method. Look-ups are bounded by the read-ahead, fills by this fetcher's
+// part of kFillBytesMax and the one request that exceeds it. Outlives the shares that it hands out.
 class CacheThreads {
  public:
-  static constexpr std::uint64_t kFillBytesMax = 64 << 20;
+  static constexpr std::uint64_t kFillBytesMax = 64 << 20;  // of all fetchers of a stream
 
   // Both are called from these threads.
   struct Hooks {
     std::function<void(FetchRequest&, std::shared_ptr<const Buffer>)> deliver;
     std::function<void(CacheAnswer)> answer;
   };
-  CacheThreads(cache::Levels& levels, const FetchTrace& trace, Hooks hooks);
+  // `fetchers`: how many share the levels, each with threads of its own.
+  CacheThreads(cache::Levels& levels, const FetchTrace& trace, std::uint32_t fetchers, Hooks hooks);
   ~CacheThreads() { stop(); }
   // Finishes pending writes to the disk for up to two seconds; other work is dropped.
   void stop();
@@ -55,7 +56,7 @@ class CacheThreads {
   ByteShare take_fill_share(std::uint64_t bytes) { return {fill_bytes_, bytes}; }
   // While this is false, nothing more should be fetched for the fleet.
   bool has_room_for_fills() const {
-    return fill_bytes_.load(std::memory_order_relaxed) < kFillBytesMax;
+    return fill_bytes_.load(std::memory_order_relaxed) < fill_bytes_max_;
   }
 
  private:
@@ -85,12 +86,11 @@ class CacheThreads {
                std::uint64_t spent_ns);
   // Writes the oldest fill to the fleet; false if there is none.
   bool fill_one();
-  // Writes what the disk cache has pending, for a limited time.
-  void write_the_rest();
 
   cache::Levels& levels_;
   const FetchTrace& trace_;
   const Hooks hooks_;
+  const std::uint64_t fill_bytes_max_;
   Mutex mutex_;
   CondVar work_;
   CondVar fill_work_;

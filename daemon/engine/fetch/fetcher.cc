@@ -30,10 +30,10 @@ Fetcher::Fetcher(std::unique_ptr<source::Source> source, const record::Index& in
   if (options.own_thread) thread_.start();
 }
 
-Status Fetcher::use_servers(RemoteReaderOptions options) {
+Status Fetcher::use_servers(RemoteReaderOptions options, bool check) {
   ECHOLINE_ASSIGN(remote_,
                   RemoteReader::open(std::move(options), meter_, [this] { store_.wake(); }));
-  ECHOLINE_TRY(remote_->check());
+  if (check) ECHOLINE_TRY(remote_->check());
   thread_.start();
   return {};
 }

@@ -43,9 +43,9 @@ class Fetcher : public Agent {
           Options options, FailureFunction on_failure);
   ~Fetcher() override { stop(); }
   // From now on records come from preparation servers, as decoded samples, as far as servers can be
-  // reached. Starts the thread. Once, before the first request. Errors: the files, or servers that
-  // refuse.
-  Status use_servers(RemoteReaderOptions options);
+  // reached. Starts the thread. Once, before the first request. Errors: the files, or, with
+  // `check`, servers that refuse.
+  Status use_servers(RemoteReaderOptions options, bool check);
   // Ends the I/O thread; records requested later never arrive. Not from that thread itself.
   void stop();
 

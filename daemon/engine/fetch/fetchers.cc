@@ -4,6 +4,25 @@
 #include <utility>
 
 namespace echoline::engine {
+namespace {
+
+// Each source has a client of the same servers, which reaches as many of them as the others, or
+// soon will.
+void add_remote(RemoteStats& sum, const RemoteStats& other) {
+  sum.answered += other.answered;
+  sum.failed += other.failed;
+  sum.refused += other.refused;
+  sum.busy += other.busy;
+  sum.damaged += other.damaged;
+  sum.second += other.second;
+  sum.bytes += other.bytes;
+  sum.local_records += other.local_records;
+  sum.servers = std::max(sum.servers, other.servers);
+  sum.reachable = std::min(sum.reachable, other.reachable);
+  sum.in_flight += other.in_flight;
+}
+
+}  // namespace
 
 Fetchers::Fetchers(std::vector<std::unique_ptr<Fetcher>> fetchers, const record::DataSet& data_set)
     : fetchers_(std::move(fetchers)), data_set_(data_set) {}
@@ -53,6 +72,15 @@ source::Counters Fetchers::source_counters() const {
   source::Counters sum = fetchers_.front()->source_counters();
   for (std::size_t part = 1; part < fetchers_.size(); ++part) {
     sum += fetchers_[part]->source_counters();
+  }
+  return sum;
+}
+
+std::optional<RemoteStats> Fetchers::remote_stats() const {
+  if (fetchers_.front()->remote() == nullptr) return std::nullopt;
+  RemoteStats sum = fetchers_.front()->remote()->stats();
+  for (std::size_t part = 1; part < fetchers_.size(); ++part) {
+    add_remote(sum, fetchers_[part]->remote()->stats());
   }
   return sum;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/fetch/fetcher.h"
@@ -25,8 +26,8 @@ class Fetchers {
   // Sums over the sources.
   source::Counters source_counters() const;
   ReadsInFlight::View reads(std::size_t oldest_max, std::uint64_t now_ns) const;
-  // Null where nothing is prepared elsewhere. A mixture is not.
-  const RemoteReader* remote() const { return fetchers_.front()->remote(); }
+  // Of preparation servers; nothing where all is prepared here.
+  std::optional<RemoteStats> remote_stats() const;
 
  private:
   const std::vector<std::unique_ptr<Fetcher>> fetchers_;

@@ -135,6 +135,17 @@ std::string data_text(const record::DataSet& data_set) {
   return data;
 }
 
+// What makes the samples of each source; data_text says where each one begins.
+void add_sources(const v1::Mix& mix, v1::Mix& made) {
+  for (const v1::MixSource& source : mix.sources()) {
+    v1::MixSource& added = *made.add_sources();
+    if (source.has_decode()) *added.mutable_decode() = source.decode();
+    if (source.read().has_tokens()) {
+      *added.mutable_read()->mutable_tokens() = source.read().tokens();
+    }
+  }
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const v1::Stream& stream, const record::DataSet& data_set,
@@ -155,6 +166,7 @@ std::string sample_fingerprint(const v1::Stream& stream, const record::DataSet& 
     if (step.has_read() && step.read().has_tokens()) {
       *made.add_pipeline()->mutable_read()->mutable_tokens() = step.read().tokens();
     }
+    if (step.has_mix()) add_sources(step.mix(), *made.add_pipeline()->mutable_mix());
     if (step.has_decode() || config::is_augmentation(step.step_case())) *made.add_pipeline() = step;
   }
   Fingerprint result{};

@@ -58,6 +58,7 @@ Result<OpenedData> open_data(const v1::Stream& stream, const std::string& state_
       return mix == nullptr ? part.status() : part.status().with_context("mix: source " + name);
     }
     data.sources.push_back(std::move(part.value().source));
+    data.metadata.push_back(part.value().data_set->metadata_text());
     parts.push_back({name, std::move(part.value().data_set)});
   }
   data.data_set = record::join_data_sets(std::move(parts));

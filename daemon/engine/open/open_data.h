@@ -17,6 +17,7 @@ namespace echoline::engine {
 // The sources, one for each part of the data set.
 struct OpenedData {
   std::vector<std::unique_ptr<source::Source>> sources;
+  std::vector<std::string> metadata;  // DataSet::metadata_text() of each of them
   std::unique_ptr<record::DataSet> data_set;
 
   source::Source& source_of(std::uint64_t record) const {

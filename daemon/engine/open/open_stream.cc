@@ -279,10 +279,10 @@ std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer,
   return scratch;
 }
 
-// Of a stream whose samples other hosts prepare.
+// Of a stream whose samples other hosts prepare. The sources share the requests to a server.
 RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& step,
                                    std::string fingerprint, const batch::Preparer& preparer,
-                                   double growth) {
+                                   double growth, std::size_t sources) {
   std::vector<std::string> servers;
   for (const std::string& server : step.servers()) {
     servers.push_back(config::server_address(server));
@@ -294,7 +294,8 @@ RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& s
                      .certificate = step.certificate(),
                      .key = step.key(),
                      .server_ca = step.server_ca(),
-                     .concurrency = step.concurrency(),
+                     .concurrency = std::max<std::uint32_t>(
+                         1, step.concurrency() / static_cast<std::uint32_t>(sources)),
                      .wait = step.fallback() == "wait"},
           .growth = growth};
 }
@@ -375,11 +376,14 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   preparer->set_seek_indexes(seek.indexes.get());
   const auto recorder = std::make_shared<trace::Recorder>();
   std::vector<std::unique_ptr<Fetcher>> fetchers;
-  for (std::size_t source = 0; source < data.sources.size(); ++source) {
+  const std::size_t sources = data.sources.size();
+  for (std::size_t source = 0; source < sources; ++source) {
     // From here on the source belongs to the fetcher's thread.
     fetchers.push_back(std::make_unique<Fetcher>(
         std::move(data.sources[source]), index,
-        Fetcher::Caches{cache.levels.get(), cache.samples.get()},
+        Fetcher::Caches{.levels = cache.levels.get(),
+                        .samples = cache.samples.get(),
+                        .fetchers = static_cast<std::uint32_t>(sources)},
         Fetcher::Options{
             .wait_on_error = config::reads_of(stream)[source]->on_error() != "fail",
             // Records of one window may be requested far apart and still share a read.
@@ -394,8 +398,12 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   std::string samples_fingerprint;
   if (prepare != nullptr) samples_fingerprint = sample_fingerprint(stream, data_set);
   if (is_remote) {
-    ECHOLINE_TRY(fetchers.front()->use_servers(
-        remote_options(name, *prepare, samples_fingerprint, *preparer, growth)));
+    const RemoteReaderOptions remote =
+        remote_options(name, *prepare, samples_fingerprint, *preparer, growth, sources);
+    // Every source asks the same servers, so one check is enough.
+    for (const auto& fetcher : fetchers) {
+      ECHOLINE_TRY(fetcher->use_servers(remote, fetcher == fetchers.front()));
+    }
   }
   std::unique_ptr<SeekWriter> seek_writer;
   if (seek.indexes != nullptr && seek.indexes->has_log())

@@ -139,7 +139,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
     stats.memory_bytes["seek_index"] = core.seek_indexes->bytes();
   }
   stats.memory_bytes["checksums"] = fetched.checksum_bytes;
-  if (const RemoteReader* remote = core.fetchers->remote()) stats.remote = remote->stats();
+  stats.remote = core.fetchers->remote_stats();
   if (core.serves) {
     const std::uint64_t bad = counters.served_bad.load();
     stats.served = {.samples = counters.served_samples.load() - bad,

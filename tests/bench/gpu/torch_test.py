@@ -40,6 +40,18 @@ def busy(milliseconds):
 
 
 class OnTheGpu(unittest.TestCase):
+    def test_a_mix_takes_its_partners_from_the_next_batch(self):
+        mix = echoline.torch.CutMix(1.0, 40, layout="hwc", partner="next_batch")
+        for batch in self.loader(collate=mix):
+            rows = torch.tensor(list(rows_of(batch)))
+            partners = rows + 4 if batch.step < 9 else rows.roll(1)
+            plain, others = pixels(batch), torch.from_numpy(images(0, partners.tolist()))
+            cut = (batch["image"].cpu() != plain).any(3).any(0)
+            self.assertTrue(torch.equal(batch["image"].cpu(), torch.where(cut[None, :, :, None], others, plain)))
+            share = 1 - cut.float().mean()
+            expected = sum(torch.nn.functional.one_hot(row, 40) * part for row, part in ((rows, share), (partners, 1 - share)))
+            self.assertTrue(torch.allclose(batch["label"].cpu(), expected, atol=1e-6))
+
     def loader(self, rows=40, slots=8, ragged=0, **options):
         server = RingServer(rows=rows, slots=slots, ragged=ragged)
         self.addCleanup(server.__exit__)

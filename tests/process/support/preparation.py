@@ -6,9 +6,9 @@ from support.programs import free_port
 BATCH = 8
 
 
-def steps(url, prepare="", cache="", before=(), after_prepare="", more=(), window=40):
-    """The pipeline of the tests: photos, cropped and mirrored at random."""
-    return [f"read: {{url: '{url}', read_ahead: 4MiB}}", cache and f"cache: {cache}", f"shuffle: {{window: {window}}}",
+def steps(url, prepare="", cache="", before=(), after_prepare="", more=(), window=40, first=""):
+    """The pipeline of the tests: photos, cropped and mirrored at random. `first`: instead of the step `read`."""
+    return [first or f"read: {{url: '{url}', read_ahead: 4MiB}}", cache and f"cache: {cache}", f"shuffle: {{window: {window}}}",
             "decode: {image: {key: jpg, as: rgb}, label: {key: cls, as: int64}}", *before,
             prepare and f"prepare: {prepare}", after_prepare and f"cache: {after_prepare}", *more, "random_resized_crop: {field: image, size: 32}",
             "horizontal_flip: {field: image}", f"batch: {{size: {BATCH}}}", "publish: {slots: 4}"]
