@@ -126,6 +126,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   // Trainers find it in the ring's header and put it into their states.
   spec.fingerprint = fingerprint(stream, data_set, contents);
   spec.factor = plan.factor;
+  spec.has_weights = plan.mix.has_value();
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
