@@ -268,7 +268,7 @@ void World::join(SimTrainer& trainer) {
   }
   if (passes_.size() >= kPassesMax) return;
   engine::Pass::Options options{.start = trainer.position(),
-                                .factors = trainer.history(),
+                                .history = trainer.history(),
                                 .tails = false,
                                 .window_bytes_max = dice_.between(0, 4096)};
   auto pass = engine::Pass::create(core_, std::move(options), {}).value();

@@ -109,11 +109,10 @@ std::uint64_t window_bytes(const record::Index& index, const record::Part& part,
 // The encoded records of a window of so many items. Of a mixture, each source has its share; where
 // the others go on without a source that has ended, one source can have all of them.
 std::uint64_t window_bytes(const record::DataSet& data_set, const plan::PlanSpec& spec,
-                           std::uint64_t items) {
+                           std::uint64_t items, const std::vector<std::uint32_t>& weights) {
   const std::vector<record::Part> parts = data_set.source_parts();
   const record::Index& index = data_set.index();
   if (!spec.mix) return window_bytes(index, parts.front(), items);
-  const auto& weights = spec.mix->weights;
   const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   std::uint64_t sum = 0;
   std::uint64_t most = 0;
@@ -126,7 +125,19 @@ std::uint64_t window_bytes(const record::DataSet& data_set, const plan::PlanSpec
   return spec.mix->at_end == plan::MixEnd::kDrop ? std::max(sum, most) : sum;
 }
 
+// Under batch echo the slots hold what is repeated.
+bool has_window(const plan::PlanSpec& spec) {
+  return spec.echo_point != plan::EchoPoint::kNone && spec.echo_point != plan::EchoPoint::kBatch;
+}
+
 }  // namespace
+
+std::uint64_t window_floor_bytes(const record::DataSet& data_set, const plan::Plan& plan,
+                                 const std::vector<std::uint32_t>& weights) {
+  // At most those of an epoch: a window can be larger.
+  if (!has_window(plan.spec())) return 0;
+  return window_bytes(data_set, plan.spec(), plan.kept_max(), weights);
+}
 
 MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
                        const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
@@ -134,13 +145,10 @@ MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
   const plan::PlanSpec& spec = plan.spec();
   const record::Index& index = data_set.index();
   MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes)};
-  // Under batch echo the slots hold what is repeated.
-  if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
-    return memory;
-  }
-  // At most those of an epoch: a window can be larger.
+  if (!has_window(spec)) return memory;
   const std::uint64_t items = plan.kept_max();
-  memory.window_floor_bytes = grown(window_bytes(data_set, spec, items), growth);
+  const auto weights = spec.mix ? spec.mix->weights : std::vector<std::uint32_t>();
+  memory.window_floor_bytes = grown(window_floor_bytes(data_set, plan, weights), growth);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

@@ -30,4 +30,9 @@ MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
                        const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
                        std::uint64_t kept_bytes, double growth, std::uint64_t chunk_bytes);
 
+// The encoded records of the echo window, if the sources of a mixture have these weights. Reads the
+// sizes of all records.
+std::uint64_t window_floor_bytes(const record::DataSet& data_set, const plan::Plan& plan,
+                                 const std::vector<std::uint32_t>& weights);
+
 }  // namespace echoline::engine

@@ -26,7 +26,7 @@ namespace echoline::engine {
 // Lock order: its mutex comes before those of items (in skip) and those inside ring::Ring.
 class JoinTable {
  public:
-  JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, FactorHistory factors,
+  JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, OrderHistory history,
             bool tails);
 
   // Of the pass's thread ------------------------------------------------------------------------
@@ -59,12 +59,14 @@ class JoinTable {
   plan::Position next_position() const;
   bool has_tails() const;
 
-  // The factor's changes that matter to the readers that are left.
+  // The changes that matter to the readers that are left.
+  OrderHistory history() const;
   FactorHistory factors() const;
   // Whether a trainer with this state gets the rows here that its state promises.
-  bool follows(plan::Position position, const FactorHistory& state) const;
+  bool follows(plan::Position position, const OrderHistory& state) const;
   // kResourceExhausted if the log of changes is full.
   Status check_factor_change() const;
+  Status check_weight_change() const;
   // What a change has to respect of the jobs that read the pass.
   struct Readers {
     std::uint64_t batch_rows_most = 0;
@@ -73,6 +75,9 @@ class JoinTable {
   // Changes the factor from the next unplanned block on; nothing if it is the present one. The
   // caller fills in the jobs. Only after check_factor_change, in the same step of the stream.
   std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
+  // Likewise for the weights of the sources, from the next row without echo that is not planned,
+  // after check_weight_change.
+  std::optional<WeightStart> change_weights(const Weights& weights, const Readers& readers);
 
  private:
   // A published descriptor that may not be released yet.
@@ -84,6 +89,10 @@ class JoinTable {
 
   // The descriptor at which a reader that wants `position` has to start.
   std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
+  // `needed`: the changes of one kind so far, of which `entries_max` are logged.
+  template <typename History>
+  Status check_room(History& needed, std::size_t entries_max, const char* what) const
+      ECHOLINE_REQUIRES(mutex_);
   // The epoch of the first row that some reader may still want.
   std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
 

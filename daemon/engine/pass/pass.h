@@ -36,7 +36,7 @@ class Pass : public Agent {
  public:
   struct Options {
     plan::Position start = {};
-    FactorHistory factors;
+    OrderHistory history;
     bool tails = false;                  // publish rows that `drop` leaves over, from the start on
     std::uint64_t window_bytes_max = 0;  // decoded and finished data; more stays encoded
   };
@@ -69,13 +69,18 @@ class Pass : public Agent {
   void keep_lanes(const LaneSet& wanted) { join_table_.keep_lanes(wanted); }
   plan::Position next_position() const { return join_table_.next_position(); }
   bool has_tails() const { return join_table_.has_tails(); }
+  OrderHistory history() const { return join_table_.history(); }
   FactorHistory factors() const { return join_table_.factors(); }
-  bool follows(plan::Position position, const FactorHistory& state) const {
+  bool follows(plan::Position position, const OrderHistory& state) const {
     return join_table_.follows(position, state);
   }
   Status check_factor_change() const { return join_table_.check_factor_change(); }
   std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers) {
     return join_table_.change_factor(factor, readers);
+  }
+  Status check_weight_change() const { return join_table_.check_weight_change(); }
+  std::optional<WeightStart> change_weights(const Weights& weights, const Readers& readers) {
+    return join_table_.change_weights(weights, readers);
   }
 
   // What the readers wait for now, if they wait.

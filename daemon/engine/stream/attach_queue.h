@@ -12,6 +12,7 @@
 #include "engine/stream/admission.h"
 #include "engine/stream/factor_control.h"
 #include "engine/stream/pass_set.h"
+#include "engine/stream/weight_control.h"
 
 namespace echoline::engine {
 
@@ -23,10 +24,11 @@ class AttachQueue {
   using PlaceFunction = std::function<Attachment(Consumer consumer, const JoinedPass& joined,
                                                  const AttachCall& call, const Start& start)>;
 
-  AttachQueue(const Admission& admission, const FactorControl& factor_control, PassSet& passes,
-              PlaceFunction place)
+  AttachQueue(const Admission& admission, const FactorControl& factor_control,
+              const WeightControl& weight_control, PassSet& passes, PlaceFunction place)
       : admission_(admission),
         factor_control_(factor_control),
+        weight_control_(weight_control),
         passes_(passes),
         place_(std::move(place)) {}
 
@@ -50,19 +52,20 @@ class AttachQueue {
     AttachCall call;
     // Decided at its first turn: it must not move on while its pass is under construction.
     std::optional<Start> start;
-    std::uint64_t factor_changes = 0;  // when the start was decided
-    std::uint32_t builds = 0;          // passes that were requested for it
+    std::uint64_t order_changes = 0;  // when the start was decided
+    std::uint32_t builds = 0;         // passes that were requested for it
   };
 
   // Nothing if no pass has the trainer's position; `options` are those of the pass that it needs.
   Result<std::optional<Attachment>> try_join(Waiting& waiting, bool also_split_off,
                                              std::uint64_t now_ns,
                                              std::optional<Pass::Options>& options);
-  // The start of a trainer, which holds until a factor changes.
+  // The start of a trainer, which holds until the factor or the weights change.
   Status decide_start(Waiting& waiting, const Consumer& consumer);
 
   const Admission& admission_;
   const FactorControl& factor_control_;
+  const WeightControl& weight_control_;
   PassSet& passes_;
   const PlaceFunction place_;
   std::deque<Waiting> waiting_;

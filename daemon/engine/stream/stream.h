@@ -20,6 +20,7 @@
 #include "engine/stream/job_splitter.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
+#include "engine/stream/weight_control.h"
 
 namespace echoline::engine {
 
@@ -35,11 +36,12 @@ struct StreamWork {
   std::vector<TrainerNotice> notices;
   // An echo factor to be kept over restarts.
   std::optional<std::uint32_t> kept_factor;
+  std::optional<Weights> kept_weights;  // likewise
 };
 
 // Why a pass is under construction.
 struct PassConstruction {
-  std::uint64_t factor_changes = 0;                // before it
+  std::uint64_t order_changes = 0;                 // before it
   std::uint64_t connection = 0;                    // for this trainer,
   std::optional<JobSplitter::Request> split = {};  // or to move jobs to it
 };
@@ -55,6 +57,9 @@ class Stream {
 
   // To be set before the first pass, if it is not the configured one.
   FactorControl& factor_control() { return echo_factor_.control(); }
+  WeightControl& weight_control() { return weight_control_; }
+  // Of its first pass.
+  OrderHistory first_history() const;
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -89,6 +94,12 @@ class Stream {
   // kFailedPrecondition if not all trainers could follow, or if the daemon sets the factor.
   Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
 
+  // The present weights of a mixture with some of them changed; kInvalidArgument for an unknown
+  // source.
+  Result<Weights> changed_weights(const NamedWeights& changed) const;
+  // As set_echo, from the next row without echo that is not planned.
+  Result<std::vector<WeightStart>> set_weights(const Weights& weights);
+
   const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
   StreamStats stats(std::uint64_t now_ns) const;
@@ -109,6 +120,10 @@ class Stream {
                     std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
+  // Grows with every change of the factor or the weights.
+  std::uint64_t order_changes() const {
+    return echo_factor_.control().changes() + weight_control_.changes();
+  }
   // Forgets the passes in all lists and hands them to the caller to be destroyed.
   void retire(std::vector<std::shared_ptr<Pass>> passes);
 
@@ -126,6 +141,7 @@ class Stream {
   // They refer to the members above:
   Admission admission_;
   EchoFactor echo_factor_;
+  WeightControl weight_control_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "engine/open/open_seek_indexes.h"
 #include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_weights.h"
 
 namespace echoline::engine {
 namespace {
@@ -79,6 +80,10 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
   if (work.kept_factor.has_value()) {
     const KeptFactor kept(state_dir_, name, stream.core()->ring_spec.fingerprint);
     passes_loop_->post([kept, factor = *work.kept_factor] { kept.save(factor); });
+  }
+  if (work.kept_weights.has_value()) {
+    const KeptWeights kept(state_dir_, name, stream.core()->ring_spec.fingerprint);
+    passes_loop_->post([kept, weights = *work.kept_weights] { kept.save(weights); });
   }
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });

@@ -6,6 +6,7 @@
 #include "engine/open/open_stream.h"
 #include "engine/stream/echo_placer.h"
 #include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_weights.h"
 
 namespace echoline::engine {
 
@@ -26,11 +27,14 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   const std::optional<std::uint32_t> kept =
       KeptFactor(options.state_dir, name, core->ring_spec.fingerprint).load();
   if (kept.has_value()) stream->factor_control().begin_with(*kept);
+  const std::optional<Weights> weights =
+      KeptWeights(options.state_dir, name, core->ring_spec.fingerprint).load();
+  if (weights.has_value()) stream->weight_control().begin_with(*weights);
   // It has no trainers, so no ring and no passes.
   if (core->serves) return stream;
   // Without a trainer, so that the first one finds batches ready.
   ECHOLINE_ASSIGN(BuiltPass pass,
-                  build_pass(core, *budget, {.factors = stream->factor_control().first_factors()}));
+                  build_pass(core, *budget, {.history = stream->first_history()}));
   // On an error the stream ends here, and its destructor stops the pass.
   ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
   // The last question: a caller that left meanwhile gets no stream.

@@ -16,6 +16,7 @@
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
 #include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_weights.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
 
@@ -25,6 +26,7 @@ namespace {
 // What is kept of a stream over restarts.
 void forget_all(const StreamCore& core, const std::string& state_dir) {
   KeptFactor(state_dir, core.name, core.ring_spec.fingerprint).remove();
+  KeptWeights(state_dir, core.name, core.ring_spec.fingerprint).remove();
   const Status removed = KeptEchoPlace(state_dir, core.name).remove();
   if (!removed.ok()) log_warning("engine", "the place of 'echo' stays: {}", removed.message());
 }
@@ -279,6 +281,30 @@ Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& nam
     core = stream->core();
   }
   return starts_of(*core->plan, std::move(switches));
+}
+
+// Whether the windows have room for the new weights takes time, so it is found without the lock.
+Result<std::vector<WeightStart>> StreamRegistry::set_weights(
+    const std::string& name, const std::map<std::string, std::uint32_t>& weights) {
+  std::shared_ptr<StreamCore> core;
+  Weights wanted;
+  {
+    const MutexLock lock(shared_.mutex);
+    ECHOLINE_ASSIGN(const Stream* stream, shared_.table.find(name));
+    ECHOLINE_ASSIGN(wanted, stream->changed_weights(weights));
+    core = stream->core();
+  }
+  ECHOLINE_TRY(check_window_memory(*core, wanted));
+  const MutexLock lock(shared_.mutex);
+  ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
+  ECHOLINE_ASSIGN(const Weights now, stream->changed_weights(weights));
+  if (stream->core() != core || now != wanted) {
+    return Status(Code::kUnavailable,
+                  fmt::format("stream '{}' was changed by another call; ask again", name));
+  }
+  auto starts = stream->set_weights(wanted);
+  driver_.do_work(shared_, name, *stream);
+  return starts;
 }
 
 Status StreamRegistry::forget_echo_place(const std::string& name) {

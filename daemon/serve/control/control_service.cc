@@ -39,6 +39,12 @@ void fill_start(const engine::FactorStart& from, v1::FactorStart& start) {
   start.set_row(from.row);
 }
 
+void fill_start(const engine::WeightStart& from, v1::WeightStart& start) {
+  start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
+  start.set_epoch(from.epoch);
+  start.set_row(from.row);
+}
+
 grpc::StatusCode grpc_code(Code code) {
   switch (code) {
     case Code::kOk:
@@ -191,6 +197,18 @@ grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
   const auto starts = daemon_.engine->set_echo(request->name(), request->factor_thousandths());
   if (!starts.ok()) return to_grpc(starts.status());
   for (const engine::FactorStart& from : *starts) fill_start(from, *response->add_starts());
+  return grpc::Status::OK;
+}
+
+grpc::Status ControlService::SetWeights(grpc::ServerContext* context,
+                                        const v1::SetWeightsRequest* request,
+                                        v1::SetWeightsResponse* response) {
+  audit(*context, "SetWeights", request->name());
+  const auto& weights = request->weights_thousandths();
+  const auto starts =
+      daemon_.engine->set_weights(request->name(), {weights.begin(), weights.end()});
+  if (!starts.ok()) return to_grpc(starts.status());
+  for (const engine::WeightStart& from : *starts) fill_start(from, *response->add_starts());
   return grpc::Status::OK;
 }
 

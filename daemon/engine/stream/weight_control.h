@@ -1,0 +1,81 @@
+// Changes the weights of a mixture's sources while the stream runs (semantics.md, Changing the
+// weights): in all of its passes, or in none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "echoline/v1/config.pb.h"
+#include "engine/api/stats.h"
+#include "engine/jobs/reattach_barrier.h"
+#include "engine/open/stream_core.h"
+#include "engine/stream/attach_check.h"
+#include "engine/stream/attendance.h"
+#include "engine/stream/pass_set.h"
+
+namespace echoline::engine {
+
+// Weights by source, in thousandths.
+using NamedWeights = std::map<std::string, std::uint32_t>;
+
+// The weights with some of them changed, in the order of the sources. kInvalidArgument names a
+// source that there is not; kFailedPrecondition: the stream is no mixture.
+Result<Weights> changed_weights(const v1::Stream& definition, const std::string& name,
+                                Weights present, const NamedWeights& changed);
+
+// Whether the windows that passes have reserved memory for have room for such weights. Reads the
+// sizes of all records: not under a lock.
+Status check_window_memory(const StreamCore& core, const Weights& weights);
+
+// Under the registry's lock. What it refers to outlives it.
+class WeightControl {
+ public:
+  WeightControl(const StreamCore& core, Attendance& attendance, PassSet& passes,
+                const ReattachBarrier& barrier);
+
+  // Those that were set last; none without a mixture.
+  const Weights& present() const { return present_; }
+  // Trainers without a state begin with these, which an earlier daemon kept; ignored where the plan
+  // does not accept them. Before the first pass.
+  void begin_with(const Weights& weights);
+  // Of a pass that begins with epoch 0, without a trainer's state.
+  WeightHistory first_weights() const;
+  // Every pass continues with `weights` from its next row without echo that is not planned. Errors
+  // change nothing. Returns one entry for each pass that had other weights.
+  Result<std::vector<WeightStart>> set(const Weights& weights);
+
+  // Grows with every change. A pass that was built for an older number has the wrong weights.
+  std::uint64_t changes() const { return changes_; }
+  // Whether a trainer that attaches can follow changes, if there are any.
+  Status check_attach(const Consumer& consumer, const Start& start) const;
+  void note_start(const Start& start) { has_changed_ |= !start.history.weights.empty(); }
+
+  // What the last change leaves to the owner. Passes with the earlier weights that nobody reads:
+  std::vector<std::shared_ptr<Pass>> take_idle() { return std::exchange(idle_, {}); }
+  // Weights to be kept over restarts.
+  std::optional<Weights> take_kept() { return std::exchange(kept_, {}); }
+
+ private:
+  bool is_everywhere(const Weights& weights) const;
+  // Ok if a change is possible now and every trainer can follow it.
+  Status check(const Weights& weights) const;
+  std::vector<WeightStart> apply(const Weights& weights);
+
+  const StreamCore& core_;
+  Attendance& attendance_;
+  PassSet& passes_;
+  const ReattachBarrier& barrier_;
+  Weights present_;
+  bool has_changed_ = false;  // these weights or those of any pass, at any time
+  std::uint64_t changes_ = 0;
+  std::vector<std::shared_ptr<Pass>> idle_;
+  std::optional<Weights> kept_;
+};
+
+}  // namespace echoline::engine
