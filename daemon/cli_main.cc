@@ -213,9 +213,10 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
           return {Code::kInvalidArgument, "set-echo: FACTOR is missing, as 1.5"};
         return cli::set_echo(call.daemon, call.stream, call.factor);
       });
-  CLI::App& set_weights = add_command(
-      app, call, "set-weights", "Change the weights of the sources for rows that are not planned yet",
-      [&call] { return cli::set_weights(call.daemon, call.stream, call.weights); });
+  CLI::App& set_weights =
+      add_command(app, call, "set-weights",
+                  "Change the weights of the sources for rows that are not planned yet",
+                  [&call] { return cli::set_weights(call.daemon, call.stream, call.weights); });
   for (CLI::App* command : {&remove, &drain, &set_echo, &set_weights}) {
     add_stream_name(*command, call);
   }

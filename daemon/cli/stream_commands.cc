@@ -1,5 +1,5 @@
-// `echoline list, show, state, create, delete, drain, set-echo, set-weights`: each makes one call of the control
-// service.
+// `echoline list, show, state, create, delete, drain, set-echo, set-weights`: each makes one call
+// of the control service.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -169,8 +169,8 @@ Status set_weights(const DaemonOptions& daemon, const std::string& stream,
   for (const std::string& text : weights) {
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string source = text.substr(0, equals);
-    const auto weight = config::parse_thousandths(std::string_view(text).substr(
-        std::min(equals + 1, text.size())));
+    const auto weight =
+        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
     if (source.empty() || !weight.ok()) {
       return Status(Code::kInvalidArgument,
                     fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
@@ -183,8 +183,7 @@ Status set_weights(const DaemonOptions& daemon, const std::string& stream,
   }
   ECHOLINE_ASSIGN(const v1::SetWeightsResponse changed,
                   ControlClient::open(daemon)->set_weights(request));
-  const std::string are =
-      fmt::format("weights of {}: {}", stream, fmt::join(weights, ", "));
+  const std::string are = fmt::format("weights of {}: {}", stream, fmt::join(weights, ", "));
   if (changed.starts().empty()) fmt::print("{}; no pass has others\n", are);
   for (const v1::WeightStart& start : changed.starts()) {
     fmt::print("{} from row {} of epoch {} on, counted without echo{}\n", are, start.row(),

@@ -14,12 +14,11 @@ struct BatchForm {
   std::uint64_t length = 0;  // largest length of its records; 0 without buckets
 };
 
-// The order of one epoch under one list of factors and one of weights: RowEpoch, BucketEpoch with buckets, or BatchEpoch
-// under batch echo.
-// Immutable; any thread may call it. It may outlive its Plan. A row or step at or beyond the end is
-// a bug of the caller and aborts. `use` and `uses` are right at any row, so a walk that starts
-// anywhere knows which rows are the last use of an item; it holds no more items at a time than a
-// walk from row 0.
+// The order of one epoch under one list of factors and one of weights: RowEpoch, BucketEpoch with
+// buckets, or BatchEpoch under batch echo. Immutable; any thread may call it. It may outlive its
+// Plan. A row or step at or beyond the end is a bug of the caller and aborts. `use` and `uses` are
+// right at any row, so a walk that starts anywhere knows which rows are the last use of an item; it
+// holds no more items at a time than a walk from row 0.
 class EpochPlan {
  public:
   virtual ~EpochPlan() = default;

@@ -70,8 +70,8 @@ Status refuse_entry(std::size_t index, const std::string& why) {
 Status check_one(const MixSpec& mix, const WeightChange& change, std::size_t index) {
   const auto& weights = change.weights;
   if (weights.size() != mix.shards.size()) {
-    return refuse_entry(index, fmt::format("{} weights for {} sources", weights.size(),
-                                           mix.shards.size()));
+    return refuse_entry(
+        index, fmt::format("{} weights for {} sources", weights.size(), mix.shards.size()));
   }
   if (std::ranges::max(weights) > kWeightMax) {
     return refuse_entry(index, "a weight is above " + thousandths(kWeightMax));
@@ -111,14 +111,14 @@ Status check_weights(const PlanSpec& spec, std::span<const WeightChange> changes
   for (std::size_t i = 0; i < changes.size(); ++i) {
     ECHOLINE_TRY(check_one(*spec.mix, changes[i], i));
     if (i > 0 && changes[i].row <= changes[i - 1].row) {
-      return refuse_entry(i, fmt::format("row {} does not come after that of the entry before",
-                                         changes[i].row));
+      return refuse_entry(
+          i, fmt::format("row {} does not come after that of the entry before", changes[i].row));
     }
   }
   const std::uint64_t rows = MixRows(*spec.mix, source_sizes(spec)).rows();
   if (changes.back().row >= rows) {
-    return refuse_entry(changes.size() - 1, fmt::format("row {} of an epoch of {} rows",
-                                                        changes.back().row, rows));
+    return refuse_entry(changes.size() - 1,
+                        fmt::format("row {} of an epoch of {} rows", changes.back().row, rows));
   }
   const std::string what = too_many(spec, changes);
   return what.empty() ? Status() : refusal("weights: " + what);

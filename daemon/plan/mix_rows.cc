@@ -95,8 +95,7 @@ void MixRows::add_part(const Weights& weights, std::uint64_t rows) {
   std::ranges::transform(taken_, counts_of(weights, rows), taken_.begin(), std::plus());
 }
 
-void MixRows::mix_while_any_has_records(Weights weights, const Counts& records,
-                                        std::uint64_t end) {
+void MixRows::mix_while_any_has_records(Weights weights, const Counts& records, std::uint64_t end) {
   // Sources can have ended under earlier weights.
   for (std::size_t source = 0; source < weights.size(); ++source) {
     if (taken_[source] == records[source]) weights[source] = 0;

@@ -109,8 +109,7 @@ std::unique_ptr<EpochPlan> Plan::epoch(std::uint32_t epoch, std::span<const Fact
     fresh = std::make_unique<BucketEpoch>(stream_, epoch);
   } else {
     // With an empty list, RowEpoch builds no order of blocks.
-    fresh =
-        std::make_unique<RowEpoch>(stream_, epoch, std::span<const FactorChange>(), weights);
+    fresh = std::make_unique<RowEpoch>(stream_, epoch, std::span<const FactorChange>(), weights);
   }
   if (!repeats_batches()) return fresh;
   return std::make_unique<BatchEpoch>(*stream_, epoch, std::move(fresh), factors);

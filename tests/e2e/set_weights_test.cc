@@ -84,9 +84,8 @@ void append(std::vector<SeenRow> more, std::vector<SeenRow>& rows) {
 
 // Rows of source b.
 std::int64_t count_of_b(const std::vector<SeenRow>& rows) {
-  return std::ranges::count_if(rows, [](const SeenRow& row) {
-    return row.sample >= kRecords && row.sample < 2 * kRecords;
-  });
+  return std::ranges::count_if(
+      rows, [](const SeenRow& row) { return row.sample >= kRecords && row.sample < 2 * kRecords; });
 }
 
 // `steps`: those between `shuffle` and `publish`, with D for the decode step and B for batches.
@@ -127,8 +126,7 @@ TEST_P(SetWeightsWhileReading, AllJobsAndRanksAndStatesHaveOneOrder) {
     append(next_rows(ranks[1]), together);
     ASSERT_EQ(steps.back(), together) << "step " << step;
   }
-  const std::vector<engine::MixedSourceStats> sources =
-      rig_.engine().stats().streams.at(0).sources;
+  const std::vector<engine::MixedSourceStats> sources = rig_.engine().stats().streams.at(0).sources;
   EXPECT_EQ(sources.at(0).weight, 500U);
   EXPECT_EQ(sources.at(1).weight, 6000U);
   EXPECT_EQ(rig_.engine().states("train")->at("alone"), alone.state());
@@ -149,8 +147,7 @@ TEST_P(SetWeightsWhileReading, AllJobsAndRanksAndStatesHaveOneOrder) {
 INSTANTIATE_TEST_SUITE_P(
     Orders, SetWeightsWhileReading,
     testing::Values(
-        Case{"repeat", "repeat, records: 240", {"D", "B"}},
-        Case{"drop", "drop", {"D", "B"}},
+        Case{"repeat", "repeat, records: 240", {"D", "B"}}, Case{"drop", "drop", {"D", "B"}},
         Case{"record", "repeat, records: 120", {"{factor: 2, window: 50}", "D", "B"}},
         Case{"sample_lanes",
              "drop",
@@ -167,8 +164,9 @@ TEST_F(SetWeights, EachSourceHasItsNewShareFromTheNextRowOn) {
   const std::vector<SeenRow> rows = read_epochs(loader, 1);
   EXPECT_EQ(rows.size(), 1200U);
   EXPECT_EQ(count_of_b(rows), 800);
-  EXPECT_TRUE(std::ranges::all_of(rows, [](const SeenRow& row) { return row.sample < 2 * kRecords; }))
-      << "c has a weight of 0";
+  EXPECT_TRUE(std::ranges::all_of(rows, [](const SeenRow& row) {
+    return row.sample < 2 * kRecords;
+  })) << "c has a weight of 0";
   EXPECT_EQ(rig_.engine().stats().streams.at(0).sources.at(1).records_per_epoch, 800U);
 }
 

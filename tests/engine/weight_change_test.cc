@@ -89,8 +89,7 @@ void expect_same(const Step& one, const Step& other) {
 
 // As a trainer brings it.
 OrderHistory brought(const plan::Plan& plan, const OrderHistory& history, std::uint32_t epoch) {
-  const auto factors =
-      shm::factors_from(history.factors.entries(), epoch, plan.spec().factor);
+  const auto factors = shm::factors_from(history.factors.entries(), epoch, plan.spec().factor);
   const auto weights = shm::weights_from(history.weights.entries(), epoch);
   auto of_factors = FactorHistory::of_state(plan, epoch, factors);
   auto of_weights = WeightHistory::of_state(plan, epoch, weights);
@@ -172,8 +171,7 @@ TEST(WeightHistory, WithoutEchoAChangeBeginsWithTheNextBatch) {
   EXPECT_EQ(std::ranges::count_if(step.uses, [](const auto& use) { return use.record < 100; }), 9);
   EXPECT_TRUE(walk.history().weights.as_of({0, 10}).empty()) << "its batch was not given out";
   EXPECT_FALSE(walk.history().weights.as_of({0, 20}).empty());
-  EXPECT_EQ(walk.history().weights.list(1),
-            (std::vector<plan::WeightChange>{{0, {900, 100}}}));
+  EXPECT_EQ(walk.history().weights.list(1), (std::vector<plan::WeightChange>{{0, {900, 100}}}));
 }
 
 TEST(WeightHistory, AChangeAfterTheLastBatchBeginsWithTheNextEpoch) {

@@ -186,8 +186,8 @@ TEST(Mix, AChangeOfWeightsAtTheNextItemChangesNoEarlierRow) {
     const std::vector<RowUse> changed = read_all(*after);
     bool differs = false;
     for (std::uint64_t at = 0; at < all.size(); ++at) {
-      const bool same = changed[at].record == all[at].record &&
-                        changed[at].first_draw == all[at].first_draw;
+      const bool same =
+          changed[at].record == all[at].record && changed[at].first_draw == all[at].first_draw;
       ASSERT_EQ(changed[at].use, all[at].use) << "the echo step knows no sources";
       ASSERT_TRUE(same || at >= row) << describe(spec) << " row " << at;
       differs |= !same;
@@ -224,7 +224,7 @@ TEST(Mix, ListsOfWeightsAreChecked) {
   EXPECT_EQ(message({{0, {9, 1}}}), "");
   EXPECT_EQ(message({{1, {0, 0}}}),
             "weights: entry 0: all weights are 0; at least one source has to give records");
-  EXPECT_NE(message({{1, {1, 0}}}).find("a source comes 66666 times in one epoch"),
+  EXPECT_NE(message({{1, {1, 0}}}).find("a source comes 66667 times in one epoch"),
             std::string::npos)
       << message({{1, {1, 0}}});
   spec.mix->at_end = MixEnd::kStop;

@@ -111,7 +111,7 @@ Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::strin
 }
 
 Result<std::vector<engine::WeightStart>> MemoryEngine::set_weights(
-    const std::string& name, const std::map<std::string, std::uint32_t>& weights) {
+    const std::string& name, const engine::NamedWeights& weights) {
   const std::lock_guard lock(mutex_);
   if (!streams_.contains(name)) return no_stream(name);
   if (!weights.contains("web")) return Status(Code::kInvalidArgument, "no source of that name");

@@ -12,9 +12,9 @@ constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
 
 // The members of a state. A set of members is a bit mask in this order; the last two are optional.
-constexpr std::string_view kMembers[] = {"version",    "plan_version", "fingerprint",
-                                         "stream",     "epoch",        "row",
-                                         "batch_size", "changes",      "weights", "device_echo"};
+constexpr std::string_view kMembers[] = {"version", "plan_version", "fingerprint", "stream",
+                                         "epoch",   "row",          "batch_size",  "changes",
+                                         "weights", "device_echo"};
 constexpr unsigned kAllMembers = (1U << std::size(kMembers)) - 1;
 constexpr unsigned kNeededMembers = kAllMembers >> 2;
 

@@ -37,8 +37,8 @@ struct State {
 };
 
 std::string write_state(const State& state);
-// Strict: each member must occur exactly once (weights and device_echo at most once), no others may occur, and
-// integers must be in range. Text is accepted as any bytes; UTF-8 is not validated.
+// Strict: each member must occur exactly once (weights and device_echo at most once), no others may
+// occur, and integers must be in range. Text is accepted as any bytes; UTF-8 is not validated.
 // INVALID_ARGUMENT names the mistake; VERSION_MISMATCH: the state is of another library version.
 Error parse_state(std::string_view text, State& state);
 

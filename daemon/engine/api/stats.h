@@ -137,6 +137,9 @@ struct FactorStart {
   std::uint64_t row = 0;    // the first row that differs from the order without the change
 };
 
+// Weights of a mixture by source, in thousandths.
+using NamedWeights = std::map<std::string, std::uint32_t>;
+
 // Where new weights of a mixture begin in a pass.
 struct WeightStart {
   std::vector<std::string> jobs;  // that read the pass

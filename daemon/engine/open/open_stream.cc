@@ -438,6 +438,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .read_ahead = memory.read_ahead,
                                               .window_floor_bytes = memory.window_floor_bytes,
                                               .window_wish_bytes = memory.window_wish_bytes,
+                                              .window_parts = memory.window_parts,
                                               .counters = std::make_shared<StreamCounters>(),
                                               .fail = std::move(fail)});
   return OpenedStream{std::move(core), std::move(cache.memory)};

@@ -1,7 +1,5 @@
 #include "engine/pass/join_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -124,8 +122,8 @@ bool JoinTable::has_tails() const {
   return walk_.has_tails();
 }
 
-// Changes of the order (semantics.md, Changing the factor). What is planned stays as it is; the lock
-// puts the change between two planned steps.
+// Changes of the order (semantics.md, Changing the factor). What is planned stays as it is; the
+// lock puts the change between two planned steps.
 
 std::uint32_t JoinTable::oldest_epoch() const {
   // Readers may still be in the epoch of the oldest batch that is not released.
@@ -155,56 +153,17 @@ bool JoinTable::follows(plan::Position position, const OrderHistory& state) cons
          here.equals_from(position.epoch, state);
 }
 
-template <typename History>
-Status JoinTable::check_room(History& needed, std::size_t entries_max, const char* what) const {
-  // What a change will forget does not count.
-  needed.forget_before(oldest_epoch());
-  if (needed.entries().size() < entries_max) return {};
-  return Status(Code::kResourceExhausted,
-                fmt::format("{} changes of {} an epoch are possible, and so many were made "
-                            "since the first row of epoch {}, which trainers still read; try again "
-                            "in the next epoch",
-                            entries_max, what, oldest_epoch()));
+JoinTable::NeededHistory JoinTable::needed_history() const {
+  const MutexLock lock(mutex_);
+  NeededHistory needed{walk_.history(), oldest_epoch()};
+  needed.history.forget_before(needed.oldest_epoch);
+  return needed;
 }
 
-Status JoinTable::check_factor_change() const {
+void JoinTable::change_order(const Change& change) {
   const MutexLock lock(mutex_);
-  FactorHistory needed = walk_.factors();
-  return check_room(needed, shm::kFactorLogEntries, "the factor");
-}
-
-Status JoinTable::check_weight_change() const {
-  const MutexLock lock(mutex_);
-  WeightHistory needed = walk_.history().weights;
-  return check_room(needed, shm::kWeightLogEntries, "the weights");
-}
-
-std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
-  const MutexLock lock(mutex_);
-  if (walk_.factors().factor() == factor) return std::nullopt;
-  // Makes room in the ring's log, which holds kFactorLogEntries.
   walk_.forget_changes_before(oldest_epoch());
-  // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
-  // without the change.
-  const shm::FactorLogEntry& entry =
-      walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
-  // Logged before any batch with the new factor can be published: trainers need it to name
-  // positions.
-  ring_.log_factor(entry);
-  return FactorStart{
-      .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
-}
-
-std::optional<WeightStart> JoinTable::change_weights(const Weights& weights,
-                                                     const Readers& readers) {
-  const MutexLock lock(mutex_);
-  if (walk_.history().weights.weights() == weights) return std::nullopt;
-  // Makes room in the ring's log, which holds kWeightLogEntries.
-  walk_.forget_changes_before(oldest_epoch());
-  const shm::WeightLogEntry& entry = walk_.change_weights(weights, readers.foremost);
-  // As that of a factor, before any batch with the new weights can be published.
-  ring_.log_weights(entry);
-  return WeightStart{.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+  change(walk_, ring_);
 }
 
 }  // namespace echoline::engine

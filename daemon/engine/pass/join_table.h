@@ -12,7 +12,6 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
 #include "engine/walk/lane_set.h"
 #include "engine/walk/step_walk.h"
@@ -64,20 +63,18 @@ class JoinTable {
   FactorHistory factors() const;
   // Whether a trainer with this state gets the rows here that its state promises.
   bool follows(plan::Position position, const OrderHistory& state) const;
-  // kResourceExhausted if the log of changes is full.
-  Status check_factor_change() const;
-  Status check_weight_change() const;
-  // What a change has to respect of the jobs that read the pass.
-  struct Readers {
-    std::uint64_t batch_rows_most = 0;
-    plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+  // The changes as they are after those that no reader needs are forgotten; the epoch of the first
+  // row that some reader may still want.
+  struct NeededHistory {
+    OrderHistory history;
+    std::uint32_t oldest_epoch = 0;
   };
-  // Changes the factor from the next unplanned block on; nothing if it is the present one. The
-  // caller fills in the jobs. Only after check_factor_change, in the same step of the stream.
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
-  // Likewise for the weights of the sources, from the next row without echo that is not planned,
-  // after check_weight_change.
-  std::optional<WeightStart> change_weights(const Weights& weights, const Readers& readers);
+  NeededHistory needed_history() const;
+  // Calls `change` between two planned steps, after changes that no reader needs are forgotten.
+  // What it appends to the history of the walk it has to log in the ring, before any batch of the
+  // new order can be published: trainers need it to name positions.
+  using Change = std::function<void(StepWalk& walk, ring::Ring& ring)>;
+  void change_order(const Change& change);
 
  private:
   // A published descriptor that may not be released yet.
@@ -89,10 +86,6 @@ class JoinTable {
 
   // The descriptor at which a reader that wants `position` has to start.
   std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
-  // `needed`: the changes of one kind so far, of which `entries_max` are logged.
-  template <typename History>
-  Status check_room(History& needed, std::size_t entries_max, const char* what) const
-      ECHOLINE_REQUIRES(mutex_);
   // The epoch of the first row that some reader may still want.
   std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
 

@@ -61,7 +61,6 @@ class Pass : public Agent {
   bool stopping() const { return stopped_.load(); }
 
   // See JoinTable.
-  using Readers = JoinTable::Readers;
   Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
                                                  const LaneSet& lanes) {
     return join_table_.join(position, tails, lanes);
@@ -74,14 +73,8 @@ class Pass : public Agent {
   bool follows(plan::Position position, const OrderHistory& state) const {
     return join_table_.follows(position, state);
   }
-  Status check_factor_change() const { return join_table_.check_factor_change(); }
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers) {
-    return join_table_.change_factor(factor, readers);
-  }
-  Status check_weight_change() const { return join_table_.check_weight_change(); }
-  std::optional<WeightStart> change_weights(const Weights& weights, const Readers& readers) {
-    return join_table_.change_weights(weights, readers);
-  }
+  JoinTable::NeededHistory needed_history() const { return join_table_.needed_history(); }
+  void change_order(const JoinTable::Change& change) { join_table_.change_order(change); }
 
   // What the readers wait for now, if they wait.
   WaitCause wait_cause() const;

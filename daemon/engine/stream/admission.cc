@@ -62,7 +62,7 @@ Admission::Wish Admission::wish_of(const shm::AttachRequest& request, const Job&
 }
 
 Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& job,
-                                  const PresentFactor& present, const Weights& weights) const {
+                                  const OrderControl& order) const {
   Start start{{}, OrderHistory(*core_.plan), false};
   plan::Position position{request.epoch, request.row};
   if (request.join == shm::kJoinPosition) {
@@ -78,15 +78,9 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     // A wish, not a state: with nobody reading, any pass at the position has the right order.
     position = wish.position;
     start.any_history = wish.same_history_as == nullptr;
-    if (wish.same_history_as != nullptr) {
-      start.history = wish.same_history_as->history();
-    } else {
-      // No other trainer decides: a new pass begins with them. `since` is the first row.
-      if (present.is_listed) {
-        start.history.factors.append(position.epoch, {0, present.factor}, {});
-      }
-      start.history.weights.begin_with(position.epoch, weights);
-    }
+    // Where no other trainer decides, a new pass begins with what was set last.
+    start.history = wish.same_history_as == nullptr ? order.first_history(position.epoch)
+                                                    : wish.same_history_as->history();
     if (!start.history.knows(position.epoch)) {
       return Status(Code::kFailedPrecondition,
                     fmt::format("job {} began in epoch {}, and how the order changed before "

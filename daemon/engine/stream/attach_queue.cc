@@ -66,16 +66,13 @@ void AttachQueue::refuse_all(const Status& why) {
 }
 
 Status AttachQueue::decide_start(Waiting& waiting, const Consumer& consumer) {
-  const std::uint64_t changes = factor_control_.changes() + weight_control_.changes();
+  const std::uint64_t changes = order_.changes();
   // A change may move the start, so it is decided again.
   if (!waiting.start.has_value() || waiting.order_changes != changes) {
-    ECHOLINE_ASSIGN(waiting.start,
-                    admission_.start_of(waiting.call.request, consumer.job,
-                                        factor_control_.present(), weight_control_.present()));
+    ECHOLINE_ASSIGN(waiting.start, admission_.start_of(waiting.call.request, consumer.job, order_));
     waiting.order_changes = changes;
   }
-  ECHOLINE_TRY(factor_control_.check_attach(consumer, *waiting.start));
-  return weight_control_.check_attach(consumer, *waiting.start);
+  return order_.check_attach(consumer, *waiting.start);
 }
 
 Result<std::optional<Attachment>> AttachQueue::try_join(Waiting& waiting, bool also_split_off,

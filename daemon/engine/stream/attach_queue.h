@@ -10,9 +10,8 @@
 #include "engine/api/attach.h"
 #include "engine/jobs/attach_call.h"
 #include "engine/stream/admission.h"
-#include "engine/stream/factor_control.h"
+#include "engine/stream/order_control.h"
 #include "engine/stream/pass_set.h"
-#include "engine/stream/weight_control.h"
 
 namespace echoline::engine {
 
@@ -24,13 +23,9 @@ class AttachQueue {
   using PlaceFunction = std::function<Attachment(Consumer consumer, const JoinedPass& joined,
                                                  const AttachCall& call, const Start& start)>;
 
-  AttachQueue(const Admission& admission, const FactorControl& factor_control,
-              const WeightControl& weight_control, PassSet& passes, PlaceFunction place)
-      : admission_(admission),
-        factor_control_(factor_control),
-        weight_control_(weight_control),
-        passes_(passes),
-        place_(std::move(place)) {}
+  AttachQueue(const Admission& admission, const OrderControl& order, PassSet& passes,
+              PlaceFunction place)
+      : admission_(admission), order_(order), passes_(passes), place_(std::move(place)) {}
 
   void add(AttachCall call) { waiting_.push_back({.call = std::move(call), .start = {}}); }
   // False if that connection does not wait here.
@@ -64,8 +59,7 @@ class AttachQueue {
   Status decide_start(Waiting& waiting, const Consumer& consumer);
 
   const Admission& admission_;
-  const FactorControl& factor_control_;
-  const WeightControl& weight_control_;
+  const OrderControl& order_;
   PassSet& passes_;
   const PlaceFunction place_;
   std::deque<Waiting> waiting_;

@@ -23,9 +23,10 @@ Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
   });
   if (!apart) return {};
   return cannot_change(
-      kind, fmt::format("the ranks of job {} read in different passes, where the change would begin "
-                        "at different {}s; start them together",
-                        consumer.job.name, kind.place));
+      kind,
+      fmt::format("the ranks of job {} read in different passes, where the change would begin "
+                  "at different {}s; start them together",
+                  consumer.job.name, kind.place));
 }
 
 Status check_follower(const ChangeKind& kind, const Consumers& consumers,
@@ -74,8 +75,8 @@ Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std:
                             stream, kind.what, shm::kLayoutMajor, consumer.layout_minor));
 }
 
-Pass::Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core) {
-  Pass::Readers readers{.batch_rows_most = core.ring_spec.batch_rows, .foremost = {}};
+Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core) {
+  Readers readers{.batch_rows_most = core.ring_spec.batch_rows, .foremost = {}};
   for (const Consumer& consumer : consumers.all()) {
     if (consumer.pass.get() != &pass) continue;
     readers.batch_rows_most =

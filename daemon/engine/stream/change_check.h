@@ -1,4 +1,5 @@
-// What a change of the order while it is read asks of the trainers, and what it must respect of them.
+// What a change of the order while it is read asks of the trainers, and what it must respect of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 #include "engine/jobs/consumers.h"
 #include "engine/jobs/reattach_barrier.h"
 #include "engine/open/stream_core.h"
-#include "engine/pass/pass.h"
+#include "engine/pass/order_change.h"
 
 namespace echoline::engine {
 
-// For messages: what changes, where it begins, what to do on several hosts; and the first minor ring
-// layout that carries the changes to the trainers.
+// For messages: what changes, where it begins, what to do on several hosts; and the first minor
+// ring layout that carries the changes to the trainers.
 struct ChangeKind {
   const char* what;   // "the echo factor"
   const char* place;  // "block"
@@ -38,7 +39,7 @@ Status check_followers(const ChangeKind& kind, const Consumers& consumers,
 Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std::string& stream);
 
 // What the trainers of a pass require of a change.
-Pass::Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core);
+Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core);
 // The names of the jobs that read the pass.
 std::vector<std::string> jobs_of(const Pass& pass, const Consumers& consumers);
 

@@ -58,12 +58,6 @@ void FactorControl::begin_with(std::uint32_t factor) {
   if (factor != present_.factor && check_bounds(factor).ok()) set_present(factor);
 }
 
-FactorHistory FactorControl::first_factors() const {
-  FactorHistory factors(*core_.plan);
-  if (present_.is_listed) factors.append(0, {0, present_.factor}, {});
-  return factors;
-}
-
 bool FactorControl::is_everywhere(std::uint32_t factor) const {
   const auto& members = passes_.members();
   return factor == present_.factor &&
@@ -120,7 +114,7 @@ Status FactorControl::check(std::uint32_t factor) const {
   }
   // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
-    ECHOLINE_TRY(member.pass->check_factor_change());
+    ECHOLINE_TRY(check_factor_change(*member.pass));
   }
   return {};
 }
@@ -154,7 +148,8 @@ std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
     Pass& pass = *member.pass;
     // Kept for first_changed_row, which compares both orders without the lock.
     FactorHistory before = pass.factors();
-    std::optional<FactorStart> start = pass.change_factor(factor, readers_of(pass, consumers_, core_));
+    std::optional<FactorStart> start =
+        change_factor(pass, factor, readers_of(pass, consumers_, core_));
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "echo factor {} from block {} of epoch {} on",
              config::format_thousandths(factor), start->block, start->epoch);

@@ -33,8 +33,6 @@ class FactorControl {
   // Trainers without a state begin with this factor, which an earlier daemon kept; a factor out of
   // bounds is ignored. Before the first pass.
   void begin_with(std::uint32_t factor);
-  // Of a pass that begins with epoch 0, without a trainer's state.
-  FactorHistory first_factors() const;
   // Whether the present factor, and that of every pass, is this one.
   bool is_everywhere(std::uint32_t factor) const;
   // Ok if a change to this factor is possible now and every trainer can follow it.

@@ -33,11 +33,10 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       attendance_(*core_, passes_, workers),
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
-      echo_factor_(*core_, attendance_, passes_, reattach_barrier_),
-      weight_control_(*core_, attendance_, passes_, reattach_barrier_),
+      order_(*core_, definition_, attendance_, passes_, reattach_barrier_),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
-          admission_, echo_factor_.control(), weight_control_, passes_,
+          admission_, order_, passes_,
           [this](Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                  const Start& start) { return place(std::move(consumer), joined, call, start); }) {}
 
@@ -88,7 +87,7 @@ void Stream::admit_waiting(std::uint64_t now_ns) {
   if (!needed.has_value()) return;
   // First, so that their memory is free when the new pass reserves its own.
   retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_unread(pass); }));
-  construction_ = {.order_changes = order_changes(), .connection = attach_queue_.first()};
+  construction_ = {.order_changes = order_.changes(), .connection = attach_queue_.first()};
   work_.build = std::move(needed);
 }
 
@@ -96,7 +95,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
   const std::optional<PassConstruction> purpose = std::exchange(construction_, {});
   if (!purpose.has_value()) return;
   // The order was changed meanwhile: a trainer that still needs a pass requests another one.
-  const bool outdated = purpose->order_changes != order_changes();
+  const bool outdated = purpose->order_changes != order_.changes();
   if (purpose->split.has_value()) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
   } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
@@ -114,8 +113,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
 
 Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                          const Start& start) {
-  echo_factor_.control().note_start(start);
-  weight_control_.note_start(start);
+  order_.note_start(start);
   consumer.pass = joined.pass;
   Attachment attachment = Admission::attachment_of(consumer, joined);
   attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
@@ -134,8 +132,7 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
-  if (check_open().ok()) echo_factor_.follow_ratio(now_ns);
-  retire(echo_factor_.take_idle());
+  if (check_open().ok()) order_.echo_factor().follow_ratio(now_ns);
   request_split(now_ns);
   retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
 }
@@ -144,7 +141,7 @@ void Stream::request_split(std::uint64_t now_ns) {
   std::optional<JobSplitter::Request> split = job_splitter_.look(now_ns);
   if (!split.has_value() || construction_.has_value() || !check_open().ok()) return;
   work_.build = split->options;
-  construction_ = {.order_changes = order_changes(), .split = std::move(split)};
+  construction_ = {.order_changes = order_.changes(), .split = std::move(split)};
 }
 
 void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
@@ -159,8 +156,8 @@ void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass>
 }
 
 StreamWork Stream::take_work() {
-  work_.kept_factor = echo_factor_.take_kept();
-  work_.kept_weights = weight_control_.take_kept();
+  retire(order_.take_idle());
+  work_.kept = order_.take_kept();
   return std::exchange(work_, {});
 }
 
@@ -178,32 +175,9 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
   }
 }
 
-Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
-  ECHOLINE_TRY(check_open());
-  auto switches = echo_factor_.set(factor);
-  retire(echo_factor_.take_idle());
-  return switches;
-}
-
-OrderHistory Stream::first_history() const {
-  return {echo_factor_.control().first_factors(), weight_control_.first_weights()};
-}
-
-Result<Weights> Stream::changed_weights(const NamedWeights& changed) const {
-  return engine::changed_weights(definition_, core_->name, weight_control_.present(), changed);
-}
-
-Result<std::vector<WeightStart>> Stream::set_weights(const Weights& weights) {
-  ECHOLINE_TRY(check_open());
-  auto starts = weight_control_.set(weights);
-  retire(weight_control_.take_idle());
-  return starts;
-}
-
 StreamStats Stream::stats(std::uint64_t now_ns) const {
   StreamStats stats;
-  report_definition(*core_, definition_, echo_factor_.control().present(),
-                    weight_control_.present(), stats);
+  report_definition(*core_, definition_, order_.present_factor(), order_.present_weights(), stats);
   report_counters(*core_, stats);
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();

@@ -16,11 +16,10 @@
 #include "engine/stream/admission.h"
 #include "engine/stream/attach_queue.h"
 #include "engine/stream/attendance.h"
-#include "engine/stream/echo_factor.h"
 #include "engine/stream/job_splitter.h"
+#include "engine/stream/order_control.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
-#include "engine/stream/weight_control.h"
 
 namespace echoline::engine {
 
@@ -34,9 +33,7 @@ struct StreamWork {
   // A pass to build; the answer goes to pass_built(). At most one is under construction.
   std::optional<Pass::Options> build;
   std::vector<TrainerNotice> notices;
-  // An echo factor to be kept over restarts.
-  std::optional<std::uint32_t> kept_factor;
-  std::optional<Weights> kept_weights;  // likewise
+  OrderSettings kept;  // over restarts
 };
 
 // Why a pass is under construction.
@@ -55,11 +52,8 @@ class Stream {
   // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
-  // To be set before the first pass, if it is not the configured one.
-  FactorControl& factor_control() { return echo_factor_.control(); }
-  WeightControl& weight_control() { return weight_control_; }
-  // Of its first pass.
-  OrderHistory first_history() const;
+  // Changes of it are for a stream that takes trainers (check_open).
+  OrderControl& order() { return order_; }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -89,17 +83,6 @@ class Stream {
   std::vector<std::shared_ptr<Pass>> passes() const { return passes_.passes(); }
   std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
 
-  // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
-  // trainers without a state begin with it. Errors change nothing: kInvalidArgument out of bounds;
-  // kFailedPrecondition if not all trainers could follow, or if the daemon sets the factor.
-  Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
-
-  // The present weights of a mixture with some of them changed; kInvalidArgument for an unknown
-  // source.
-  Result<Weights> changed_weights(const NamedWeights& changed) const;
-  // As set_echo, from the next row without echo that is not planned.
-  Result<std::vector<WeightStart>> set_weights(const Weights& weights);
-
   const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
   StreamStats stats(std::uint64_t now_ns) const;
@@ -120,10 +103,6 @@ class Stream {
                     std::uint64_t now_ns);
   // Requests the pass that is needed to split slow jobs off.
   void request_split(std::uint64_t now_ns);
-  // Grows with every change of the factor or the weights.
-  std::uint64_t order_changes() const {
-    return echo_factor_.control().changes() + weight_control_.changes();
-  }
   // Forgets the passes in all lists and hands them to the caller to be destroyed.
   void retire(std::vector<std::shared_ptr<Pass>> passes);
 
@@ -140,8 +119,7 @@ class Stream {
   StreamWork work_;
   // They refer to the members above:
   Admission admission_;
-  EchoFactor echo_factor_;
-  WeightControl weight_control_;
+  OrderControl order_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/sanitize_name.h"
 #include "config/names.h"
 #include "config/pipeline.h"
 #include "config/values.h"
@@ -30,32 +31,9 @@ Status check_plan(const plan::Plan& plan, const Weights& weights) {
   return plan.check_weights({&change, 1});
 }
 
-}  // namespace
-
-Result<Weights> changed_weights(const v1::Stream& definition, const std::string& name,
-                                Weights present, const NamedWeights& changed) {
-  const v1::Mix* const mix = config::mix_step(definition);
-  if (mix == nullptr) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("stream '{}' has no step 'mix', so it has no weights", name));
-  }
-  if (changed.empty()) return Status(Code::kInvalidArgument, "no weights given");
-  std::vector<std::string> names;
-  for (const v1::MixSource& source : mix->sources()) names.push_back(source.name());
-  for (const auto& [source, weight] : changed) {
-    const auto found = std::ranges::find(names, source);
-    if (found == names.end()) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("stream '{}' has no source '{}'{}; its sources: {}", name, source,
-                                config::did_you_mean(source, names), config::join_names(names)));
-    }
-    present[static_cast<std::size_t>(found - names.begin())] = weight;
-  }
-  return present;
-}
-
+// Whether the windows that passes have reserved memory for have room for such weights.
 Status check_window_memory(const StreamCore& core, const Weights& weights) {
-  const std::uint64_t bytes = window_floor_bytes(*core.data_set, *core.plan, weights);
+  const std::uint64_t bytes = window_floor_bytes(core.window_parts, *core.plan, weights);
   if (bytes <= core.window_floor_bytes + std::max(core.window_floor_bytes / 16, kSlackBytes)) {
     return {};
   }
@@ -67,9 +45,13 @@ Status check_window_memory(const StreamCore& core, const Weights& weights) {
                   config::format_bytes(bytes), config::format_bytes(core.window_floor_bytes)));
 }
 
-WeightControl::WeightControl(const StreamCore& core, Attendance& attendance, PassSet& passes,
+}  // namespace
+
+WeightControl::WeightControl(const StreamCore& core, const v1::Stream& definition,
+                             Attendance& attendance, PassSet& passes,
                              const ReattachBarrier& barrier)
     : core_(core),
+      definition_(definition),
       attendance_(attendance),
       passes_(passes),
       barrier_(barrier),
@@ -81,10 +63,27 @@ void WeightControl::begin_with(const Weights& weights) {
   has_changed_ = true;
 }
 
-WeightHistory WeightControl::first_weights() const {
-  WeightHistory history(*core_.plan);
-  history.begin_with(0, present_);
-  return history;
+Result<Weights> WeightControl::with(const NamedWeights& changed) const {
+  const v1::Mix* const mix = config::mix_step(definition_);
+  if (mix == nullptr) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("stream '{}' has no step 'mix', so it has no weights", core_.name));
+  }
+  if (changed.empty()) return Status(Code::kInvalidArgument, "no weights given");
+  std::vector<std::string> names;
+  for (const v1::MixSource& source : mix->sources()) names.push_back(source.name());
+  Weights weights = present_;
+  for (const auto& [name, weight] : changed) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("stream '{}' has no source '{}'{}; its sources: {}", core_.name,
+                                sanitize_name(name), config::did_you_mean(name, names),
+                                config::join_names(names)));
+    }
+    weights[static_cast<std::size_t>(found - names.begin())] = weight;
+  }
+  return weights;
 }
 
 bool WeightControl::is_everywhere(const Weights& weights) const {
@@ -95,15 +94,17 @@ bool WeightControl::is_everywhere(const Weights& weights) const {
 
 Status WeightControl::check(const Weights& weights) const {
   ECHOLINE_TRY(check_plan(*core_.plan, weights));
+  ECHOLINE_TRY(check_window_memory(core_, weights));
   ECHOLINE_TRY(check_followers(kWeightChange, attendance_.consumers(), barrier_));
   // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
-    ECHOLINE_TRY(member.pass->check_weight_change());
+    ECHOLINE_TRY(check_weight_change(*member.pass));
   }
   return {};
 }
 
-Result<std::vector<WeightStart>> WeightControl::set(const Weights& weights) {
+Result<std::vector<WeightStart>> WeightControl::set(const NamedWeights& changed) {
+  ECHOLINE_ASSIGN(const Weights weights, with(changed));
   // A repetition of the present weights is no change, and never refused.
   if (is_everywhere(weights)) return std::vector<WeightStart>();
   ECHOLINE_TRY(check(weights));
@@ -125,7 +126,7 @@ std::vector<WeightStart> WeightControl::apply(const Weights& weights) {
   for (const PassSet::Member& member : passes_.members()) {
     Pass& pass = *member.pass;
     std::optional<WeightStart> start =
-        pass.change_weights(weights, readers_of(pass, consumers, core_));
+        change_weights(pass, weights, readers_of(pass, consumers, core_));
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "weights {} from row {} of epoch {} on, counted without echo",
              text_of(weights), start->row, start->epoch);

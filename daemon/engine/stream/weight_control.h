@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,34 +20,22 @@
 
 namespace echoline::engine {
 
-// Weights by source, in thousandths.
-using NamedWeights = std::map<std::string, std::uint32_t>;
-
-// The weights with some of them changed, in the order of the sources. kInvalidArgument names a
-// source that there is not; kFailedPrecondition: the stream is no mixture.
-Result<Weights> changed_weights(const v1::Stream& definition, const std::string& name,
-                                Weights present, const NamedWeights& changed);
-
-// Whether the windows that passes have reserved memory for have room for such weights. Reads the
-// sizes of all records: not under a lock.
-Status check_window_memory(const StreamCore& core, const Weights& weights);
-
 // Under the registry's lock. What it refers to outlives it.
 class WeightControl {
  public:
-  WeightControl(const StreamCore& core, Attendance& attendance, PassSet& passes,
-                const ReattachBarrier& barrier);
+  WeightControl(const StreamCore& core, const v1::Stream& definition, Attendance& attendance,
+                PassSet& passes, const ReattachBarrier& barrier);
 
   // Those that were set last; none without a mixture.
   const Weights& present() const { return present_; }
   // Trainers without a state begin with these, which an earlier daemon kept; ignored where the plan
   // does not accept them. Before the first pass.
   void begin_with(const Weights& weights);
-  // Of a pass that begins with epoch 0, without a trainer's state.
-  WeightHistory first_weights() const;
-  // Every pass continues with `weights` from its next row without echo that is not planned. Errors
-  // change nothing. Returns one entry for each pass that had other weights.
-  Result<std::vector<WeightStart>> set(const Weights& weights);
+  // Every pass continues with some other weights from its next row without echo that is not
+  // planned. Errors change nothing: kInvalidArgument names the source or the weight;
+  // kFailedPrecondition if the stream is no mixture, or if not all trainers could follow. Returns
+  // one entry for each pass that had other weights.
+  Result<std::vector<WeightStart>> set(const NamedWeights& changed);
 
   // Grows with every change. A pass that was built for an older number has the wrong weights.
   std::uint64_t changes() const { return changes_; }
@@ -62,12 +49,15 @@ class WeightControl {
   std::optional<Weights> take_kept() { return std::exchange(kept_, {}); }
 
  private:
+  // The present weights with these changed.
+  Result<Weights> with(const NamedWeights& changed) const;
   bool is_everywhere(const Weights& weights) const;
   // Ok if a change is possible now and every trainer can follow it.
   Status check(const Weights& weights) const;
   std::vector<WeightStart> apply(const Weights& weights);
 
   const StreamCore& core_;
+  const v1::Stream& definition_;
   Attendance& attendance_;
   PassSet& passes_;
   const ReattachBarrier& barrier_;

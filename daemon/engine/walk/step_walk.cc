@@ -56,7 +56,7 @@ const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::ui
     // The one before begins later still, and was to hold from there on.
     const shm::FactorLogEntry later = history_.factors.entries().back();
     return history_.factors.append(later.epoch, {later.block, factor},
-                           {later.since_epoch, later.since_row});
+                                   {later.since_epoch, later.since_row});
   }
   const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
   // No room in this epoch: the next one begins with the factor, at block 0. The state of its row 1
@@ -120,8 +120,8 @@ std::optional<plan::WeightChange> StepWalk::weights_within(plan::Position from,
   std::vector<plan::WeightChange> list = history_.weights.list(from.epoch);
   const auto order = history_.order(plan_, from.epoch);
   // Not before the last change, which may begin behind what is walked.
-  const std::uint64_t row =
-      std::max(order->next_item(std::min(from.row, order->rows())), list.empty() ? 0 : list.back().row);
+  const std::uint64_t row = std::max(order->next_item(std::min(from.row, order->rows())),
+                                     list.empty() ? 0 : list.back().row);
   if (!list.empty() && list.back().row == row) list.pop_back();
   list.push_back({.row = row, .weights = weights});
   // The end of the epoch is near, or together with its other weights a source would come too often.

@@ -26,8 +26,8 @@ Status check_entry(std::span<const shm::WeightEntry> changes, std::size_t index,
   // Sums are checked without overflow.
   if (epoch >= plan::kEpochsMax || entry.ahead >= plan::kEpochsMax - epoch ||
       (index > 0 && entry.ahead < changes[index - 1].ahead)) {
-    return refused(index, fmt::format("its epoch, {} after epoch {}, cannot be right", entry.ahead,
-                                      epoch));
+    return refused(
+        index, fmt::format("its epoch, {} after epoch {}, cannot be right", entry.ahead, epoch));
   }
   return {};
 }

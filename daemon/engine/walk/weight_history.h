@@ -36,7 +36,8 @@ class WeightHistory {
   // Whether it walks `epoch` and all later ones as the other does.
   bool equals_from(std::uint32_t epoch, const WeightHistory& other) const;
 
-  // From a row of `epoch` on, which is none before the last entry's. States from `since` on hold it.
+  // From a row of `epoch` on, which is none before the last entry's. States from `since` on hold
+  // it.
   const shm::WeightLogEntry& append(std::uint32_t epoch, const plan::WeightChange& change,
                                     plan::Position since);
   // `epoch`, which nothing was walked of, begins with these weights.
