@@ -303,9 +303,8 @@ EngineStats StreamRegistry::stats() const {
   EngineStats stats;
   stats.streams = shared_.table.opening_stats();
   const std::uint64_t now_ns = monotonic_ns();
-  for (const auto& [name, stream] : shared_.table.streams()) {
+  for (const auto& [name, stream] : shared_.table.streams())
     stats.streams.push_back(stream->stats(now_ns));
-  }
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
