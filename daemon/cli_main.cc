@@ -34,6 +34,7 @@ struct Invocation {
   std::string stream;
   std::string patience = "5s";
   std::string factor;
+  std::vector<std::string> weights;
   bool forget_place = false;
   bool allow_missing = false;
   bool stall = false;
@@ -212,7 +213,17 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
           return {Code::kInvalidArgument, "set-echo: FACTOR is missing, as 1.5"};
         return cli::set_echo(call.daemon, call.stream, call.factor);
       });
-  for (CLI::App* command : {&remove, &drain, &set_echo}) add_stream_name(*command, call);
+  CLI::App& set_weights =
+      add_command(app, call, "set-weights",
+                  "Change the weights of the sources for rows that are not planned yet",
+                  [&call] { return cli::set_weights(call.daemon, call.stream, call.weights); });
+  for (CLI::App* command : {&remove, &drain, &set_echo, &set_weights}) {
+    add_stream_name(*command, call);
+  }
+  set_weights
+      .add_option("SOURCE=WEIGHT", call.weights,
+                  "As web=0.5 code=0.3; other sources of the step 'mix' keep their weights")
+      ->required();
   CLI::Option* factor =
       set_echo.add_option("FACTOR", call.factor, "From 1 to echo.max, as 1.5")->check(check_factor);
   set_echo
@@ -221,7 +232,9 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
           "Instead: let the daemon choose the place of 'echo' again when the stream is opened "
           "next, where the pipeline leaves it to the daemon")
       ->excludes(factor);
-  for (CLI::App* command : {&create, &remove, &drain, &set_echo}) add_control(*command, call);
+  for (CLI::App* command : {&create, &remove, &drain, &set_echo, &set_weights}) {
+    add_control(*command, call);
+  }
 }
 
 // The limits that the control service has for the time between two answers.

@@ -100,6 +100,10 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
 // Without a factor: forgets the place of an echo that the daemon has placed.
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor);
 
+// `weights` as "web=0.5". Prints the position at which the new weights start.
+Status set_weights(const DaemonOptions& daemon, const std::string& stream,
+                   const std::vector<std::string>& weights);
+
 struct ReadOptions {
   std::string stream;
   std::string job = "default";

@@ -153,6 +153,12 @@ class GrpcControlClient final : public ControlClient {
     return response;
   }
 
+  Result<v1::SetWeightsResponse> set_weights(const v1::SetWeightsRequest& request) override {
+    v1::SetWeightsResponse response;
+    ECHOLINE_TRY(call(&v1::Control::Stub::SetWeights, request, response));
+    return response;
+  }
+
   Status trace(const v1::WatchTraceRequest& request,
                const std::function<Status(const v1::WatchTraceResponse&)>& take) override {
     ECHOLINE_TRY(way_.status());

@@ -50,6 +50,7 @@ class ControlClient {
   // True if the trainers took all published batches within `patience`.
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;
+  virtual Result<v1::SetWeightsResponse> set_weights(const v1::SetWeightsRequest& request) = 0;
   // Calls `take` for each part of a trace, until its end or an error of `take`.
   virtual Status trace(const v1::WatchTraceRequest& request,
                        const std::function<Status(const v1::WatchTraceResponse&)>& take) = 0;

@@ -1,5 +1,5 @@
-// `echoline list, show, state, create, delete, drain, set-echo`: each makes one call of the control
-// service.
+// `echoline list, show, state, create, delete, drain, set-echo, set-weights`: each makes one call
+// of the control service.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,6 +130,12 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
   return drained;
 }
 
+// ", for a, b", or nothing.
+template <typename Start>
+std::string for_jobs(const Start& start) {
+  return start.jobs().empty() ? "" : fmt::format(", for {}", fmt::join(start.jobs(), ", "));
+}
+
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor) {
   v1::SetEchoRequest request;
   request.set_name(stream);
@@ -151,8 +157,37 @@ Status set_echo(const DaemonOptions& daemon, const std::string& stream, const st
   if (changed.starts().empty()) fmt::print("{}; no pass has another one\n", is);
   for (const v1::FactorStart& start : changed.starts()) {
     fmt::print("{} from row {} of epoch {} on (block {}){}\n", is, start.row(), start.epoch(),
-               start.block(),
-               start.jobs().empty() ? "" : fmt::format(", for {}", fmt::join(start.jobs(), ", ")));
+               start.block(), for_jobs(start));
+  }
+  return Status();
+}
+
+Status set_weights(const DaemonOptions& daemon, const std::string& stream,
+                   const std::vector<std::string>& weights) {
+  v1::SetWeightsRequest request;
+  request.set_name(stream);
+  for (const std::string& text : weights) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const std::string source = text.substr(0, equals);
+    const auto weight =
+        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (source.empty() || !weight.ok()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
+                                "three decimals",
+                                text));
+    }
+    if (!request.mutable_weights_thousandths()->insert({source, *weight}).second) {
+      return Status(Code::kInvalidArgument, fmt::format("source '{}' is given twice", source));
+    }
+  }
+  ECHOLINE_ASSIGN(const v1::SetWeightsResponse changed,
+                  ControlClient::open(daemon)->set_weights(request));
+  const std::string are = fmt::format("weights of {}: {}", stream, fmt::join(weights, ", "));
+  if (changed.starts().empty()) fmt::print("{}; no pass has others\n", are);
+  for (const v1::WeightStart& start : changed.starts()) {
+    fmt::print("{} from row {} of epoch {} on, counted without echo{}\n", are, start.row(),
+               start.epoch(), for_jobs(start));
   }
   return Status();
 }

@@ -69,4 +69,9 @@ std::uint64_t BatchEpoch::next_block(std::uint64_t row) const {
   return echo_.next_block((row + batch_rows_ - 1) / batch_rows_);
 }
 
+std::uint64_t BatchEpoch::next_item(std::uint64_t row) const {
+  const std::uint64_t batches = echo_.blocks().begin(next_block(row));
+  return fresh_->next_item(std::min(batches * batch_rows_, fresh_->rows()));
+}
+
 }  // namespace echoline::plan

@@ -23,6 +23,7 @@ class BatchEpoch : public EpochPlan {
   BatchForm form(std::uint64_t step) const override;
   std::uint32_t valid_rows(std::uint64_t step) const override;
   std::uint64_t next_block(std::uint64_t row) const override;
+  std::uint64_t next_item(std::uint64_t row) const override;
 
  private:
   // The number of valid rows of a fresh batch.

@@ -24,6 +24,7 @@ class BucketEpoch : public EpochPlan {
   RowUse batch_at(std::uint64_t step) const override { return {.record = step}; }
   BatchForm form(std::uint64_t step) const override;
   std::uint32_t valid_rows(std::uint64_t step) const override;
+  std::uint64_t next_item(std::uint64_t) const override { return 0; }
   std::uint64_t next_block(std::uint64_t) const override { return 0; }
 
  private:

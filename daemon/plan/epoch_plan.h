@@ -14,12 +14,11 @@ struct BatchForm {
   std::uint64_t length = 0;  // largest length of its records; 0 without buckets
 };
 
-// The order of one epoch under one factor list: RowEpoch, BucketEpoch with buckets, or BatchEpoch
-// under batch echo.
-// Immutable; any thread may call it. It may outlive its Plan. A row or step at or beyond the end is
-// a bug of the caller and aborts. `use` and `uses` are right at any row, so a walk that starts
-// anywhere knows which rows are the last use of an item; it holds no more items at a time than a
-// walk from row 0.
+// The order of one epoch under one list of factors and one of weights: RowEpoch, BucketEpoch with
+// buckets, or BatchEpoch under batch echo. Immutable; any thread may call it. It may outlive its
+// Plan. A row or step at or beyond the end is a bug of the caller and aborts. `use` and `uses` are
+// right at any row, so a walk that starts anywhere knows which rows are the last use of an item; it
+// holds no more items at a time than a walk from row 0.
 class EpochPlan {
  public:
   virtual ~EpochPlan() = default;
@@ -40,6 +39,9 @@ class EpochPlan {
   // The first block of the echo step that has no row below `row` in any lane: the earliest block at
   // which a factor change leaves rows [0, row) unchanged. Plan::check_changes may still refuse it.
   virtual std::uint64_t next_block(std::uint64_t row) const = 0;
+  // The first row without echo from which on rows [0, row) have nothing: the earliest one at which
+  // a change of a mixture's weights leaves them unchanged. Only of a mixture.
+  virtual std::uint64_t next_item(std::uint64_t row) const = 0;
 };
 
 }  // namespace echoline::plan

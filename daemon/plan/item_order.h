@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "plan/mix_order.h"
 #include "plan/order_lists.h"
@@ -21,9 +22,11 @@ class ItemOrder {
     MixOrder::Memory mix;
   };
 
-  ItemOrder(const StreamOrder& stream, std::uint32_t epoch) : stream_(stream), epoch_(epoch) {
+  // `weights`: the changes of a mixture's weights in this epoch.
+  ItemOrder(const StreamOrder& stream, std::uint32_t epoch, std::span<const WeightChange> weights)
+      : stream_(stream), epoch_(epoch) {
     if (stream.mixture) {
-      mix_.emplace(*stream.mixture, stream.spec.seed, epoch);
+      mix_.emplace(*stream.mixture, stream.spec, epoch, weights);
     } else if (!stream.spec.order) {
       shuffle_.emplace(stream.shuffled, stream.spec.seed, epoch);
     }

@@ -31,24 +31,28 @@ Mixture::Mixture(const PlanSpec& spec)
   for (const Shuffled& source : sources_) records_.add(source.shards.record_count());
 }
 
-std::uint64_t Mixture::repetitions(std::size_t source) const {
-  return (rows_.taken()[source] + records(source) - 1) / records(source);
-}
-
-MixOrder::MixOrder(const Mixture& mixture, std::uint64_t seed, std::uint32_t epoch)
-    : mixture_(mixture), orders_(mixture.source_count()) {
+MixOrder::MixOrder(const Mixture& mixture, const PlanSpec& spec, std::uint32_t epoch,
+                   std::span<const WeightChange> weights)
+    : mixture_(mixture),
+      rows_(weights.empty() ? mixture.rows() : MixRows(*spec.mix, source_sizes(spec), weights)),
+      orders_(mixture.source_count()) {
   for (std::size_t source = 0; source < orders_.size(); ++source) {
-    const std::uint64_t repetitions = mixture.repetitions(source);
-    orders_[source].reserve(repetitions);
-    for (std::uint64_t i = 0; i < repetitions; ++i) {
-      orders_[source].emplace_back(mixture.source(source), repetition_seed(seed, source, i), epoch);
+    const std::uint64_t count = repetitions(source);
+    orders_[source].reserve(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      orders_[source].emplace_back(mixture.source(source), repetition_seed(spec.seed, source, i),
+                                   epoch);
     }
   }
 }
 
+std::uint64_t MixOrder::repetitions(std::size_t source) const {
+  return (rows_.taken()[source] + mixture_.records(source) - 1) / mixture_.records(source);
+}
+
 ListEntry MixOrder::entry(std::uint64_t row, Memory& memory) const {
   memory.walks.resize(orders_.size());
-  const auto [source, index] = mixture_.rows().at(row);
+  const auto [source, index] = rows_.at(row);
   const std::uint64_t repetition = index / mixture_.records(source);
   Memory::Walk& walk = memory.walks[source];
   if (walk.repetition != repetition) walk = {.repetition = repetition, .memory = {}};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/part_starts.h"
@@ -25,8 +26,6 @@ class Mixture {
   std::uint64_t records(std::size_t source) const { return records_.count(source); }
   // The source that has this record.
   std::size_t source_of(std::uint64_t record) const { return records_.part_of(record); }
-  // How often an epoch begins this source; 0 where its share is too small for a row.
-  std::uint64_t repetitions(std::size_t source) const;
 
  private:
   std::vector<Shuffled> sources_;  // each as a stream without lanes
@@ -46,13 +45,19 @@ class MixOrder {
     std::vector<Walk> walks;  // by source; empty before the first row
   };
 
-  MixOrder(const Mixture& mixture, std::uint64_t seed, std::uint32_t epoch);
+  // `weights`: their changes in this epoch.
+  MixOrder(const Mixture& mixture, const PlanSpec& spec, std::uint32_t epoch,
+           std::span<const WeightChange> weights);
 
   // The record of a row without echo.
   ListEntry entry(std::uint64_t row, Memory& memory) const;
 
  private:
+  // How often the epoch begins this source; 0 where its share is too small for a row.
+  std::uint64_t repetitions(std::size_t source) const;
+
   const Mixture& mixture_;
+  MixRows rows_;
   std::vector<std::vector<ShuffleOrder>> orders_;  // by source and repetition
 };
 

@@ -3,6 +3,7 @@
 #include "plan/mix_rows.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/check.h"
@@ -66,32 +67,44 @@ std::vector<std::uint64_t> source_sizes(const PlanSpec& spec) {
   return sizes;
 }
 
-MixRows::MixRows(const MixSpec& mix, const std::vector<std::uint64_t>& records)
+MixRows::MixRows(const MixSpec& mix, const std::vector<std::uint64_t>& records,
+                 std::span<const WeightChange> changes)
     : taken_(records.size()) {
-  switch (mix.at_end) {
-    case MixEnd::kStop:
-      add_part(mix.weights, longest(mix.weights, records));
-      break;
-    case MixEnd::kDrop:
-      mix_until_all_end(mix.weights, records);
-      break;
-    case MixEnd::kRepeat:
-      add_part(mix.weights, mix.rows);
-      break;
+  const auto mix_up_to = [&](const Weights& weights, std::uint64_t end) {
+    switch (mix.at_end) {
+      case MixEnd::kStop:
+        return add_part(weights, longest(weights, records));
+      case MixEnd::kDrop:
+        return mix_while_any_has_records(weights, records, end);
+      case MixEnd::kRepeat:
+        return add_part(weights, std::min(end, mix.rows) - rows_);
+    }
+  };
+  const Weights* weights = &mix.weights;
+  for (const WeightChange& change : changes) {
+    mix_up_to(*weights, change.row);
+    weights = &change.weights;
   }
+  mix_up_to(*weights, std::numeric_limits<std::uint64_t>::max());
 }
 
 void MixRows::add_part(const Weights& weights, std::uint64_t rows) {
+  if (rows == 0) return;
   parts_.push_back({.begin = rows_, .weights = weights, .before = taken_});
   rows_ += rows;
   std::ranges::transform(taken_, counts_of(weights, rows), taken_.begin(), std::plus());
 }
 
-void MixRows::mix_until_all_end(Weights weights, const Counts& records) {
+void MixRows::mix_while_any_has_records(Weights weights, const Counts& records, std::uint64_t end) {
+  // Sources can have ended under earlier weights.
+  for (std::size_t source = 0; source < weights.size(); ++source) {
+    if (taken_[source] == records[source]) weights[source] = 0;
+  }
   while (sum(weights) > 0) {
     const Counts left = difference(records, taken_);
     const std::uint64_t rows = longest(weights, left);
-    if (rows > 0) add_part(weights, rows);
+    add_part(weights, std::min(rows, end - rows_));
+    if (rows_ == end) return;
     // At least one source cannot have the next row.
     const Counts wanted = counts_of(weights, rows + 1);
     for (std::size_t source = 0; source < weights.size(); ++source) {

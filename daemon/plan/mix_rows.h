@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "plan/plan_spec.h"
@@ -23,8 +24,9 @@ class MixRows {
     std::uint64_t index = 0;
   };
 
-  // `records` are those of each source.
-  MixRows(const MixSpec& mix, const std::vector<std::uint64_t>& records);
+  // `records` are those of each source. `changes` have passed check_weights (mix_check.h).
+  MixRows(const MixSpec& mix, const std::vector<std::uint64_t>& records,
+          std::span<const WeightChange> changes = {});
 
   // Of an epoch.
   std::uint64_t rows() const { return rows_; }
@@ -41,12 +43,12 @@ class MixRows {
     std::vector<std::uint64_t> before;  // rows of each source in earlier parts
   };
 
-  // Adds a part of this length, which begins at rows_.
+  // Adds a part of this length, which begins at rows_; none of no rows.
   void add_part(const std::vector<std::uint32_t>& weights, std::uint64_t rows);
   // Removes the sources that have no record for the next row, and mixes the others, until all have
-  // ended.
-  void mix_until_all_end(std::vector<std::uint32_t> weights,
-                         const std::vector<std::uint64_t>& records);
+  // ended, or up to row `end`.
+  void mix_while_any_has_records(std::vector<std::uint32_t> weights,
+                                 const std::vector<std::uint64_t>& records, std::uint64_t end);
 
   std::uint64_t rows_ = 0;
   std::vector<std::uint64_t> taken_;

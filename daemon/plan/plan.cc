@@ -9,6 +9,7 @@
 #include "plan/bucket_epoch.h"
 #include "plan/factor_list.h"
 #include "plan/interleave.h"
+#include "plan/mix_check.h"
 #include "plan/mix_order.h"
 #include "plan/row_epoch.h"
 #include "plan/spec_check.h"
@@ -92,19 +93,23 @@ Status Plan::check_changes(std::span<const FactorChange> changes) const {
   return plan::check_changes(changes, {.blocks = block_count(), .factor_max = spec().factor_max});
 }
 
-std::unique_ptr<EpochPlan> Plan::epoch(std::uint32_t epoch,
-                                       std::span<const FactorChange> changes) const {
-  ECHOLINE_CHECK(check_changes(changes).ok());
+Status Plan::check_weights(std::span<const WeightChange> weights) const {
+  return plan::check_weights(spec(), weights);
+}
+
+std::unique_ptr<EpochPlan> Plan::epoch(std::uint32_t epoch, std::span<const FactorChange> changes,
+                                       std::span<const WeightChange> weights) const {
+  ECHOLINE_CHECK(check_changes(changes).ok() && check_weights(weights).ok());
   const std::vector<FactorChange> factors = whole_list(changes, spec().factor);
   if (echoes() && !spec().within_step && !repeats_batches()) {
-    return std::make_unique<RowEpoch>(stream_, epoch, factors);
+    return std::make_unique<RowEpoch>(stream_, epoch, factors, weights);
   }
   std::unique_ptr<EpochPlan> fresh;
   if (spec().buckets != nullptr) {
     fresh = std::make_unique<BucketEpoch>(stream_, epoch);
   } else {
     // With an empty list, RowEpoch builds no order of blocks.
-    fresh = std::make_unique<RowEpoch>(stream_, epoch, std::span<const FactorChange>());
+    fresh = std::make_unique<RowEpoch>(stream_, epoch, std::span<const FactorChange>(), weights);
   }
   if (!repeats_batches()) return fresh;
   return std::make_unique<BatchEpoch>(*stream_, epoch, std::move(fresh), factors);

@@ -46,12 +46,16 @@ class Plan {
   // Accepts at most kChangesMax changes with ascending blocks, each with a factor and a block where
   // a change may begin (see ChangeLimits).
   Status check_changes(std::span<const FactorChange> changes) const;
+  // Accepts changes of a mixture's weights with ascending rows, at most kWeightChangesMax (see
+  // mix_check.h), which do not change the number of rows of an epoch.
+  Status check_weights(std::span<const WeightChange> weights) const;
   // With PlanSpec::fixed_batches, row / batch_rows is the batch, or the use of one. `changes` have
   // passed check_changes; a change at block 0 is the factor that the epoch begins with, else it is
   // the spec's. Time and memory grow with shards, lanes and the repetitions of the sources of a
   // mixture, not with records.
-  std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch,
-                                   std::span<const FactorChange> changes) const;
+  // `weights` have passed check_weights.
+  std::unique_ptr<EpochPlan> epoch(std::uint32_t epoch, std::span<const FactorChange> changes,
+                                   std::span<const WeightChange> weights = {}) const;
 
  private:
   explicit Plan(PlanSpec checked);

@@ -67,6 +67,13 @@ struct FactorChange {
   bool operator==(const FactorChange&) const = default;
 };
 
+// From row `row` of an epoch on, counted without echo, the sources of a mixture have these weights.
+struct WeightChange {
+  std::uint64_t row = 0;
+  std::vector<std::uint32_t> weights;  // thousandths, of each source
+  bool operator==(const WeightChange&) const = default;
+};
+
 // Which use of which record a row holds.
 struct RowUse {
   std::uint64_t record = 0;  // sample id

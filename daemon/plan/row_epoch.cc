@@ -75,9 +75,9 @@ class RowEpoch::LaneWalk {
 };
 
 RowEpoch::RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
-                   std::span<const FactorChange> factors)
+                   std::span<const FactorChange> factors, std::span<const WeightChange> weights)
     : stream_(std::move(stream)),
-      order_(*stream_, epoch),
+      order_(*stream_, epoch, weights),
       echo_(echo_orders(*stream_, epoch, factors)),
       within_step_(step_echoes(*stream_)),
       grid_(lane_grid(*stream_, echo_, within_step_)) {}
@@ -146,6 +146,23 @@ std::uint64_t RowEpoch::next_block(std::uint64_t row) const {
   std::uint64_t next = 0;
   for (std::uint32_t lane = 0; lane < echo_.size(); ++lane) {
     next = std::max(next, echo_[lane].next_block(grid_.lane_rows_before(row, lane)));
+  }
+  return next;
+}
+
+std::uint64_t RowEpoch::items_before(const LaneRow& where) const {
+  if (!within_step_.empty()) return within_step_[where.lane].items_before(where.row);
+  if (!echoes()) return where.row;
+  const EchoOrder& echo = echo_[where.lane];
+  return echo.blocks().begin(echo.next_block(where.row));
+}
+
+std::uint64_t RowEpoch::next_item(std::uint64_t row) const {
+  ECHOLINE_CHECK(stream_->mixture != nullptr);
+  std::uint64_t next = 0;
+  for (std::uint32_t lane = 0; lane < grid_.lanes(); ++lane) {
+    const std::uint64_t items = items_before({lane, grid_.lane_rows_before(row, lane)});
+    if (items > 0) next = std::max(next, stream_->list_rows->row_of({lane, items - 1}) + 1);
   }
   return next;
 }

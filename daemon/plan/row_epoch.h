@@ -19,7 +19,7 @@ class RowEpoch : public EpochPlan {
   // `factors` is the result of whole_list; empty without echo, and where the uses of a record are
   // within a step.
   RowEpoch(std::shared_ptr<const StreamOrder> stream, std::uint32_t epoch,
-           std::span<const FactorChange> factors);
+           std::span<const FactorChange> factors, std::span<const WeightChange> weights);
 
   std::uint64_t rows() const override { return grid_.rows(); }
   RowUse at(std::uint64_t row) const override;
@@ -28,12 +28,15 @@ class RowEpoch : public EpochPlan {
   BatchForm form(std::uint64_t) const override { return {.rows = stream_->spec.batch_rows}; }
   std::uint32_t valid_rows(std::uint64_t step) const override;
   std::uint64_t next_block(std::uint64_t row) const override;
+  std::uint64_t next_item(std::uint64_t row) const override;
 
  private:
   class LaneWalk;
 
   bool echoes() const { return !echo_.empty(); }
   ItemUse item_at(const LaneRow& where) const;
+  // How many items of a lane its first rows can have.
+  std::uint64_t items_before(const LaneRow& where) const;
   RowUse row_use(const ListEntry& entry, const ItemUse& use) const {
     return {.record = entry.record,
             .use = use.use,

@@ -7,21 +7,14 @@
 
 #include "base/check.h"
 #include "plan/bucket_batches.h"
+#include "plan/mix_check.h"
 #include "plan/mix_rows.h"
 #include "plan/order_lists.h"
 
 namespace echoline::plan {
 namespace {
 
-constexpr std::uint64_t kDrawsMax = 1U << 16;
-
 Status refusal(std::string why) { return Status(Code::kInvalidArgument, std::move(why)); }
-
-std::string thousandths(std::uint32_t factor) {
-  std::string digits = std::to_string(factor % 1000 + 1000).substr(1);
-  while (!digits.empty() && digits.back() == '0') digits.pop_back();
-  return std::to_string(factor / 1000) + (digits.empty() ? "" : "." + digits);
-}
 
 // The sum over the shards; kRecordsMax + 1 if it is more than that.
 std::uint64_t count_records(const PlanSpec& spec) {
@@ -90,55 +83,6 @@ Status check_buckets(const PlanSpec& spec, std::uint64_t records) {
     }
   }
   return {};
-}
-
-// The table of a repetition's shards has an entry for each of them.
-constexpr std::uint64_t kMixShardsMax = 1 << 22;
-
-// The most repetitions of a source in an epoch, those of all sources, and their shards.
-struct Repetitions {
-  std::uint64_t most = 0;
-  std::uint64_t all = 0;
-  std::uint64_t shards = 0;
-};
-
-Repetitions count_repetitions(const PlanSpec& spec) {
-  const std::vector<std::uint64_t> sizes = source_sizes(spec);
-  const MixRows rows(*spec.mix, sizes);
-  Repetitions repetitions;
-  for (std::size_t source = 0; source < sizes.size(); ++source) {
-    const std::uint64_t times = (rows.taken()[source] + sizes[source] - 1) / sizes[source];
-    repetitions.most = std::max(repetitions.most, times);
-    repetitions.all += times;
-    // The limit of `most` keeps the sum of more than it small enough.
-    repetitions.shards += std::min(times, kDrawsMax) * spec.mix->shards[source];
-  }
-  return repetitions;
-}
-
-Status check_mix(const PlanSpec& spec) {
-  if (!spec.mix) return {};
-  ECHOLINE_CHECK(spec.order == nullptr && spec.mix->weights.size() == spec.mix->shards.size());
-  const Repetitions repetitions = count_repetitions(spec);
-  const std::uint64_t most = kDrawsMax / draws_per_item(spec);
-  if (repetitions.most > most) {
-    return refusal("mix.records: a source comes " + std::to_string(repetitions.most) +
-                   " times in one epoch; with echo.max " + thousandths(spec.factor_max) +
-                   " at most " + std::to_string(most) + " times are possible; take fewer records");
-  }
-  // Each has an order of its own in memory.
-  if (repetitions.all > kDrawsMax) {
-    return refusal("mix.records: all sources together come " + std::to_string(repetitions.all) +
-                   " times in one epoch; at most " + std::to_string(kDrawsMax) +
-                   " times are possible; take fewer records");
-  }
-  if (spec.shuffle_window == 0 || spec.scatters_records()) return {};
-  if (repetitions.shards <= kMixShardsMax) return {};
-  return refusal("mix.records: all repetitions of the sources have " +
-                 std::to_string(repetitions.shards) +
-                 " shards in one epoch; with a shuffle.window "
-                 "at most " +
-                 std::to_string(kMixShardsMax) + " are possible; take fewer records");
 }
 
 Status check_lanes(const PlanSpec& spec, std::uint64_t items) {
@@ -228,6 +172,12 @@ Status check_steps(const PlanSpec& spec, std::uint64_t items) {
 }
 
 }  // namespace
+
+std::string thousandths(std::uint32_t number) {
+  std::string digits = std::to_string(number % 1000 + 1000).substr(1);
+  while (!digits.empty() && digits.back() == '0') digits.pop_back();
+  return std::to_string(number / 1000) + (digits.empty() ? "" : "." + digits);
+}
 
 std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records) {
   if (spec.mix) return MixRows(*spec.mix, source_sizes(spec)).rows();

@@ -1,6 +1,9 @@
 // Checks a PlanSpec. Every error names the configuration key that must change.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "base/status.h"
 #include "plan/echo_shape.h"
 #include "plan/plan_spec.h"
@@ -11,6 +14,11 @@ namespace echoline::plan {
 inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 42;
 inline constexpr std::uint32_t kFactorMax = 1000 * 1000;
 inline constexpr std::uint32_t kLanesMax = 65536;
+// The draws of a use have a number of 16 bits.
+inline constexpr std::uint64_t kDrawsMax = 1U << 16;
+
+// For messages: 1500 is "1.5".
+std::string thousandths(std::uint32_t number);
 
 // What an epoch consists of: all records, the entries of a list, or the rows of a mixture.
 std::uint64_t item_count(const PlanSpec& spec, std::uint64_t records);

@@ -19,6 +19,12 @@ class StepEcho {
 
   std::uint64_t rows() const { return items_ * uses_; }
 
+  // The items that the batches of rows [0, row) have.
+  std::uint64_t items_before(std::uint64_t row) const {
+    const std::uint64_t batch_rows = distinct_ * uses_;
+    return std::min(items_, (row + batch_rows - 1) / batch_rows * distinct_);
+  }
+
   ItemUse at(std::uint64_t row) const {
     const std::uint64_t first = row / (distinct_ * uses_) * distinct_;
     const std::uint64_t count = std::min(distinct_, items_ - first);

@@ -185,7 +185,8 @@ Result<Layout> compute_layout(const RingSpec& spec, std::uint64_t page_bytes) {
       sections.append(product(header.descriptor_count, sizeof(shm::Descriptor)),
                       header.descriptors) &&
       sections.append(sizeof(shm::WriterPage), header.writer) &&
-      sections.append(sizeof(shm::FactorLog), header.factor_log);
+      sections.append(sizeof(shm::FactorLog), header.factor_log) &&
+      (!spec.has_weights || sections.append(sizeof(shm::WeightLog), header.weight_log));
   for (shm::FieldEntry& entry : layout.fields)
     placed = placed && place_field(spec, sections, entry);
   if (!placed)

@@ -49,8 +49,9 @@ class Reservation {
 // In the order of mapping: the front, then for each field its arena (twice if fixed) or its arena
 // and its offsets.
 std::vector<shm::Section> parts_of(const Layout& layout) {
-  // The front ends with the factor log, the last of the shared sections.
-  const shm::Section& last = layout.header.factor_log;
+  // The front ends with the last of the shared sections.
+  const shm::RingHeader& header = layout.header;
+  const shm::Section& last = header.weight_log.bytes > 0 ? header.weight_log : header.factor_log;
   std::vector<shm::Section> parts{{0, last.offset + last.bytes}};
   for (const shm::FieldEntry& entry : layout.fields) {
     parts.push_back(entry.arena);
@@ -81,6 +82,7 @@ Result<Mapping> Mapping::map(int fd, const Layout& layout) {
   mapping.descriptors_offset_ = layout.header.descriptors.offset;
   mapping.writer_offset_ = layout.header.writer.offset;
   mapping.factor_log_offset_ = layout.header.factor_log.offset;
+  mapping.weight_log_offset_ = layout.header.weight_log.offset;
   // Region 0 is the front; each field then has two.
   for (std::size_t i = 0; i < layout.fields.size(); ++i) {
     void* second = mapping.regions_[2 * i + 2].get_address();

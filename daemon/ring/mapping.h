@@ -26,6 +26,8 @@ class Mapping {
   shm::Descriptor* descriptors() const { return at<shm::Descriptor>(descriptors_offset_); }
   shm::WriterPage& writer() const { return *at<shm::WriterPage>(writer_offset_); }
   shm::FactorLog& factor_log() const { return *at<shm::FactorLog>(factor_log_offset_); }
+  // Only of a ring with RingSpec::has_weights.
+  shm::WeightLog& weight_log() const { return *at<shm::WeightLog>(weight_log_offset_); }
   // Row 0 of a field. The arena of a fixed field is mapped twice in a row from here.
   std::byte* arena(std::size_t field) const { return arenas_[field]; }
   // The offsets of a ragged field; null for a fixed one.
@@ -43,6 +45,7 @@ class Mapping {
   std::uint64_t descriptors_offset_ = 0;
   std::uint64_t writer_offset_ = 0;
   std::uint64_t factor_log_offset_ = 0;
+  std::uint64_t weight_log_offset_ = 0;
   std::vector<std::byte*> arenas_;
   std::vector<std::uint64_t*> offsets_;
 };

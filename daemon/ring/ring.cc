@@ -124,7 +124,12 @@ std::uint64_t Ring::publish(shm::Descriptor descriptor) {
 }
 
 void Ring::log_factor(const shm::FactorLogEntry& entry) {
-  shm::write_factor(mapping_->factor_log(), entry);
+  shm::write_change(mapping_->factor_log(), entry);
+}
+
+void Ring::log_weights(const shm::WeightLogEntry& entry) {
+  ECHOLINE_CHECK(spec_.has_weights);
+  shm::write_change(mapping_->weight_log(), entry);
 }
 
 std::uint64_t Ring::released() { return readers_->released(); }

@@ -65,6 +65,8 @@ class Ring {
   // The log holds at most kFactorLogEntries of the epochs that readers may still be in, and one
   // entry before these.
   void log_factor(const shm::FactorLogEntry& entry);
+  // The same for weights; only with RingSpec::has_weights.
+  void log_weights(const shm::WeightLogEntry& entry);
 
   // Every reader has released descriptors [0, released()). Does not change without readers.
   std::uint64_t released();

@@ -24,6 +24,7 @@ struct RingSpec {
   std::uint32_t factor = 1000;  // thousandths
   std::uint32_t echo_point = 0;
   std::uint64_t seed = 0;
+  bool has_weights = false;  // sources with weights, which can change
 };
 
 }  // namespace echoline::ring

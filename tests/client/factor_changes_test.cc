@@ -40,7 +40,7 @@ class Changes : public testing::Test {
 };
 
 TEST_F(Changes, AStateHasTheChangesThatItsRowsWerePlannedWith) {
-  shm::write_factor(log_, entry(2, 7, 2000, 641));
+  shm::write_change(log_, entry(2, 7, 2000, 641));
   ASSERT_TRUE(changes_.update(2));
   expect_list(changes_.of_state({2, 640}), {});
   expect_list(changes_.of_state({2, 641}), {{7, 2000, 0}});
@@ -53,9 +53,9 @@ TEST_F(Changes, AStateHasTheChangesThatItsRowsWerePlannedWith) {
 }
 
 TEST_F(Changes, TheLastChangeOfABlockCountsAndThePlansFactorIsNotAChange) {
-  shm::write_factor(log_, entry(0, 3, 2000, 9));
-  shm::write_factor(log_, entry(0, 3, 1250, 9));
-  shm::write_factor(log_, entry(1, 0, 1500, 1));
+  shm::write_change(log_, entry(0, 3, 2000, 9));
+  shm::write_change(log_, entry(0, 3, 1250, 9));
+  shm::write_change(log_, entry(1, 0, 1500, 1));
   ASSERT_TRUE(changes_.update(0));
   expect_list(changes_.of_state({0, 9}), {{3, 1250, 0}});
   expect_list(changes_.of_state({1, 0}), {{0, 1250, 0}});
@@ -66,7 +66,7 @@ TEST_F(Changes, TheLastChangeOfABlockCountsAndThePlansFactorIsNotAChange) {
 TEST_F(Changes, ReadsHundredsOfChangesOverManyEpochs) {
   for (std::uint32_t epoch = 0; epoch < 50; ++epoch) {
     for (std::uint64_t block = 1; block < 10; ++block) {
-      shm::write_factor(log_, entry(epoch, block, 1600 + epoch, block));
+      shm::write_change(log_, entry(epoch, block, 1600 + epoch, block));
     }
     ASSERT_TRUE(changes_.update(epoch));
     EXPECT_EQ(changes_.of_state({epoch, 1000}).size(), epoch == 0 ? 9U : 10U);
@@ -79,7 +79,7 @@ TEST_F(Changes, ReadsHundredsOfChangesOverManyEpochs) {
 }
 
 TEST_F(Changes, BorderEpochsCoverTheChangesOfLength) {
-  shm::write_factor(log_, entry(4, 3, 2000, 10));
+  shm::write_change(log_, entry(4, 3, 2000, 10));
   ASSERT_TRUE(changes_.update(0));
   EXPECT_EQ(changes_.border_epochs(1), (std::vector<std::uint32_t>{1, 3, 4, 5}));
   EXPECT_EQ(changes_.border_epochs(4), (std::vector<std::uint32_t>{4, 5}));
@@ -87,11 +87,11 @@ TEST_F(Changes, BorderEpochsCoverTheChangesOfLength) {
 }
 
 TEST_F(Changes, AnInvalidLogIsRefused) {
-  shm::write_factor(log_, entry(5, 1, 2000, 1));
-  shm::write_factor(log_, entry(4, 1, 2000, 1));
+  shm::write_change(log_, entry(5, 1, 2000, 1));
+  shm::write_change(log_, entry(4, 1, 2000, 1));
   EXPECT_FALSE(changes_.update(0)) << "epochs never go back";
   shm::FactorLog weak{};
-  shm::write_factor(weak, entry(5, 1, 999, 1));
+  shm::write_change(weak, entry(5, 1, 999, 1));
   changes_.follow(&weak, 1500, 1500);
   EXPECT_FALSE(changes_.update(0));
   shm::FactorLog wild{};

@@ -18,6 +18,7 @@ State example() {
   state.position = {7, 10'000'000'000'000ULL};
   state.batch_size = 256;
   state.changes = {{5, 2000, 0}, {1ULL << 40, 4500, 0}};
+  state.weights = {{0, 0, 3, {500, 300, 200}}, {1ULL << 40, 0, 3, {0, 0, 1'000'000'000}}};
   return state;
 }
 
@@ -42,6 +43,12 @@ TEST(StateJson, AWrittenStateIsReadBack) {
   ASSERT_EQ(read.changes.size(), 2U);
   EXPECT_EQ(read.changes[1].block, 1ULL << 40);
   EXPECT_EQ(read.changes[1].factor, 4500U);
+  ASSERT_EQ(read.weights.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read.weights[i].row, state.weights[i].row);
+    EXPECT_EQ(read.weights[i].source_count, 3U);
+    EXPECT_THAT(read.weights[i].weights, testing::ElementsAreArray(state.weights[i].weights));
+  }
 }
 
 TEST(StateJson, MembersMayBeInAnyOrderWithSpaces) {
@@ -67,6 +74,9 @@ TEST(StateJson, InvalidTextIsRefused) {
       std::string(kPlain) + "x",
       std::string(kPlain).substr(0, 60),
       with("\"row\":64", "\"row\":-1"),
+      with("\"changes\":[]", "\"changes\":[],\"weights\":[]"),
+      with("\"changes\":[]", "\"changes\":[],\"weights\":[[5,[]]]"),
+      with("\"changes\":[]", "\"changes\":[],\"weights\":[[5,[1,2]"),
       with("\"row\":64", "\"row\":6.5"),
       with("\"row\":64", "\"row\":064"),
       with("\"row\":64", "\"row\":1e3"),

@@ -130,12 +130,18 @@ void Rig::restart() {
 
 Status Rig::create(const std::string& stream, const std::string& steps,
                    const std::string& stream_keys, const std::string& read_keys) {
+  return create_whole(stream,
+                      "      - read: {url: \"" + (folder_.path() / "shard-*.tar").string() +
+                          "\", format: webdataset" + read_keys + "}\n" + steps,
+                      stream_keys);
+}
+
+Status Rig::create_whole(const std::string& stream, const std::string& pipeline,
+                         const std::string& stream_keys) {
   std::string yaml = "streams:\n  " + stream + ":\n";
   if (!stream_keys.starts_with("seed:")) yaml += "    seed: 7\n";
   if (!stream_keys.empty()) yaml += "    " + stream_keys + "\n";
-  yaml += "    pipeline:\n      - read: {url: \"" + (folder_.path() / "shard-*.tar").string() +
-          "\", format: webdataset" + read_keys + "}\n";
-  yaml += steps;
+  yaml += "    pipeline:\n" + pipeline;
   auto parsed = config::parse_config(yaml, "test");
   if (!parsed.ok()) return parsed.status();
   Status status = engine_->create_stream(stream, parsed->streams().at(stream), {});

@@ -55,6 +55,9 @@ class Rig {
   // sets another one.
   Status create(const std::string& stream, const std::string& steps,
                 const std::string& stream_keys = "", const std::string& read_keys = "");
+  // The same with the whole pipeline as items of a list.
+  Status create_whole(const std::string& stream, const std::string& pipeline,
+                      const std::string& stream_keys = "");
   Loader attach(const std::string& stream, LoaderOptions options = {}) const;
 
   // Stops engine and attach socket and starts new ones, as a restart of the daemon does.

@@ -45,7 +45,7 @@ plan::PlanSpec random_spec(std::mt19937& random) {
 
 // Some epochs with up to `changes_most` changes at random places.
 Walked walk_with_changes(const plan::Plan& plan, std::mt19937& random, std::size_t changes_most) {
-  StepWalk walk(plan, {}, FactorHistory(plan), true);
+  StepWalk walk(plan, {}, OrderHistory(plan), true);
   Walked walked{{}, FactorHistory(plan)};
   while (true) {
     if (random() % 25 == 0 && walk.factors().entries().size() < changes_most) {
@@ -86,7 +86,7 @@ TEST_P(FactorChange, AStateGoesOnExactlyWithTheListThatItHolds) {
     auto history = FactorHistory::of_state(*plan, start.epoch, known);
     ASSERT_TRUE(history.ok()) << history.status().message();
     EXPECT_TRUE(walked.factors.equals_from(start.epoch, *history));
-    StepWalk resumed(*plan, start, std::move(history).value(), true);
+    StepWalk resumed(*plan, start, {std::move(history).value(), WeightHistory(*plan)}, true);
     for (std::size_t at = from; at < walked.steps.size(); ++at) {
       expect_same(resumed.next(), walked.steps[at]);
       if (HasFatalFailure()) FAIL() << "from step " << from << ", at " << at;
@@ -101,7 +101,7 @@ TEST_P(FactorChange, AStateBeforeAChangeIsThatOfARunWithoutIt) {
   const Walked walked = walk_with_changes(*plan, random, 3);
   for (const shm::FactorLogEntry& entry : walked.factors.entries()) {
     const plan::Position before{entry.since_epoch, entry.since_row - 1};
-    StepWalk without(*plan, {}, walked.factors.as_of(before), true);
+    StepWalk without(*plan, {}, {walked.factors.as_of(before), WeightHistory(*plan)}, true);
     for (const Step& step : walked.steps) {
       if (step.start >= before) break;
       expect_same(without.next(), step);
@@ -166,7 +166,7 @@ TEST_P(FactorChange, LeavesTheRowsBeforeAStatesPositionAsTheyWere) {
   std::mt19937 random(GetParam());
   const auto plan = plan::Plan::create(random_spec(random)).value();
   for (const std::uint32_t epoch : {0U, 1U}) {
-    StepWalk walk(*plan, {}, FactorHistory(*plan), true);
+    StepWalk walk(*plan, {}, OrderHistory(*plan), true);
     const std::uint64_t batch_rows = plan->spec().batch_rows;
     const plan::Position from{epoch, 20 * batch_rows};
     const std::uint32_t factor = plan->spec().factor == 1000 ? 2000 : 1000;
@@ -201,7 +201,7 @@ std::unique_ptr<plan::Plan> small_plan(std::uint32_t factor = 1000) {
 
 TEST(FactorHistory, AChangeNearTheEndBeginsWithTheNextEpoch) {
   const auto plan = small_plan();
-  StepWalk walk(*plan, {0, 190}, FactorHistory(*plan), false);
+  StepWalk walk(*plan, {0, 190}, OrderHistory(*plan), false);
   const shm::FactorLogEntry& late = walk.change_factor(2000, 20);
   EXPECT_EQ(late.epoch, 1U);
   EXPECT_EQ(late.block, 0U);

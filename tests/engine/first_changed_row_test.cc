@@ -30,7 +30,7 @@ plan::PlanSpec spec_of(std::mt19937& random) {
 std::vector<std::tuple<plan::Position, std::uint64_t, std::uint32_t, std::uint32_t>> rows_of(
     const plan::Plan& plan, const FactorHistory& factors) {
   std::vector<std::tuple<plan::Position, std::uint64_t, std::uint32_t, std::uint32_t>> rows;
-  StepWalk walk(plan, {}, factors, true);
+  StepWalk walk(plan, {}, {factors, WeightHistory(plan)}, true);
   while (true) {
     const Step step = walk.next();
     if (step.start.epoch == 2) return rows;
@@ -49,7 +49,7 @@ TEST_P(FirstChangedRow, IsTheFirstThatATrainerSeesDiffer) {
   std::mt19937 random(GetParam());
   const auto plan = plan::Plan::create(spec_of(random)).value();
   const FactorHistory before(*plan);
-  StepWalk walk(*plan, {0, 4 * (random() % 20)}, before, true);
+  StepWalk walk(*plan, {0, 4 * (random() % 20)}, {before, WeightHistory(*plan)}, true);
   const shm::FactorLogEntry entry =
       walk.change_factor(static_cast<std::uint32_t>(1000 + 250 * (random() % 9)), 8);
   const plan::Position bound{entry.since_epoch, entry.since_row - 1};

@@ -79,14 +79,14 @@ std::unique_ptr<Stream> SmallStream::stream(ReattachBarrier barrier) {
   const std::shared_ptr<StreamCore> core = opened.core;
   auto made = std::make_unique<Stream>(std::move(opened), definition_, 2, std::move(barrier));
   const Status warm =
-      made->warm_up(build_pass(core, budget, {.factors = FactorHistory(*core->plan)}).value(), 1);
+      made->warm_up(build_pass(core, budget, {.history = OrderHistory(*core->plan)}).value(), 1);
   EXPECT_TRUE(warm.ok()) << warm.message();
   return made;
 }
 
 std::shared_ptr<Pass> SmallStream::pass(const std::shared_ptr<StreamCore>& core,
                                         plan::Position start) {
-  return build_pass(core, budget, {.start = start, .factors = FactorHistory(*core->plan)})
+  return build_pass(core, budget, {.start = start, .history = OrderHistory(*core->plan)})
       .value()
       .take();
 }

@@ -33,7 +33,7 @@ class EveryPolicy : public testing::TestWithParam<std::tuple<EchoPoint, LastBatc
 TEST_P(EveryPolicy, WalksEachEpochsRowsOnceInOrder) {
   const auto [point, last] = GetParam();
   const auto plan = make_plan(point, last);
-  StepWalk walk(*plan, {}, FactorHistory(*plan), false);
+  StepWalk walk(*plan, {}, OrderHistory(*plan), false);
   for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
     const auto order = plan->epoch(epoch, {});
     std::uint64_t row = 0;
@@ -55,11 +55,11 @@ TEST_P(EveryPolicy, WalksEachEpochsRowsOnceInOrder) {
 TEST_P(EveryPolicy, ResumedGoesOnWithTheSameSteps) {
   const auto [point, last] = GetParam();
   const auto plan = make_plan(point, last);
-  StepWalk whole(*plan, {}, FactorHistory(*plan), false);
+  StepWalk whole(*plan, {}, OrderHistory(*plan), false);
   std::vector<Step> steps;
   for (int i = 0; i < 60; ++i) steps.push_back(whole.next());
   for (std::size_t from = 0; from < steps.size(); from += 7) {
-    StepWalk resumed(*plan, steps[from].start, FactorHistory(*plan), false);
+    StepWalk resumed(*plan, steps[from].start, OrderHistory(*plan), false);
     for (std::size_t i = from; i < steps.size(); ++i) {
       const Step step = resumed.next();
       ASSERT_EQ(step.start, steps[i].start);
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
-  StepWalk walk(*plan, {0, 100}, FactorHistory(*plan), true);
+  StepWalk walk(*plan, {0, 100}, OrderHistory(*plan), true);
   const Step tail = walk.next();
   EXPECT_EQ(tail.rows, 3U);
   EXPECT_TRUE(tail.end_of_epoch);
@@ -89,7 +89,7 @@ TEST(StepWalk, WalksTheTailUnderDropForJobsOfOtherBatchSizes) {
 
 TEST(StepWalk, WalksTailsFromTheEpochOnAfterTheLastThatEndedWithRowsLeft) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
-  StepWalk walk(*plan, {0, 90}, FactorHistory(*plan), false);
+  StepWalk walk(*plan, {0, 90}, OrderHistory(*plan), false);
   EXPECT_EQ(walk.tails_from(), 0U);
   EXPECT_TRUE(walk.next().end_of_epoch);
   EXPECT_EQ(walk.tails_from(), 1U) << "that batch has been called its last";
@@ -103,7 +103,7 @@ TEST(StepWalk, WalksTailsFromTheEpochOnAfterTheLastThatEndedWithRowsLeft) {
 
 TEST(StepWalk, OffTheGridEndsWithNothingLeftForWhoReadsOnIt) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
-  StepWalk walk(*plan, {0, 85}, FactorHistory(*plan), false);
+  StepWalk walk(*plan, {0, 85}, OrderHistory(*plan), false);
   EXPECT_FALSE(walk.next().end_of_epoch);
   const Step last = walk.next();
   EXPECT_EQ(last.start, (plan::Position{0, 95}));
@@ -114,14 +114,14 @@ TEST(StepWalk, OffTheGridEndsWithNothingLeftForWhoReadsOnIt) {
 
 TEST(StepWalk, RowsPassedOverOnTheWayInAreGoneForThatEpoch) {
   const auto plan = make_plan(EchoPoint::kNone, LastBatch::kDrop);
-  const StepWalk walk(*plan, {0, 100}, FactorHistory(*plan), false);
+  const StepWalk walk(*plan, {0, 100}, OrderHistory(*plan), false);
   EXPECT_EQ(walk.position(), (plan::Position{1, 0}));
   EXPECT_EQ(walk.tails_from(), 1U);
 }
 
 TEST(StepWalk, MarksBatchesThatStandInASlotAlready) {
   const auto plan = make_plan(EchoPoint::kBatch, LastBatch::kDrop);
-  StepWalk walk(*plan, {}, FactorHistory(*plan), false);
+  StepWalk walk(*plan, {}, OrderHistory(*plan), false);
   for (int i = 0; i < 50; ++i) {
     const Step step = walk.next();
     EXPECT_EQ(step.repeats_earlier, step.batch.use > 0);

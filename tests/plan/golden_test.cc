@@ -21,6 +21,7 @@ struct Golden {
   std::vector<FactorChange> changes;
   std::uint64_t first_row = 0;
   std::uint64_t rows = ~std::uint64_t{0};
+  std::vector<WeightChange> weights = {};
 };
 
 PlanSpec shards(std::uint64_t window) {
@@ -99,6 +100,9 @@ std::vector<Golden> goldens() {
   repeat.spec.mix =
       MixSpec{.shards = {1, 1, 2}, .weights = {1, 2, 3}, .at_end = MixEnd::kRepeat, .rows = 90};
   all.push_back(repeat);
+  Golden weights{"mix_repeat_weights", repeat.spec, {}};
+  weights.weights = {{17, {3, 2, 1}}, {60, {0, 1, 0}}};
+  all.push_back(weights);
   Golden buckets{"buckets", shards(kWindowAll), {}};
   buckets.spec.buckets = lengths_of_three();
   all.push_back(buckets);
@@ -118,7 +122,7 @@ std::string text_of(const Golden& golden) {
   for (std::uint32_t number = 0; number < 2; ++number) {
     const auto plan = Plan::create(golden.spec);
     EXPECT_TRUE(plan.ok()) << golden.name << ": " << plan.status().message();
-    const auto epoch = plan.value()->epoch(number, golden.changes);
+    const auto epoch = plan.value()->epoch(number, golden.changes, golden.weights);
     std::vector<RowUse> rows(std::min(golden.rows, epoch->rows() - golden.first_row));
     epoch->read(golden.first_row, rows);
     text << "epoch " << number << " of " << epoch->rows() << " rows\n";

@@ -91,6 +91,148 @@ TEST(Mix, AnEpochEndsAsTheConfigurationSays) {
   EXPECT_EQ(repeat.taken(), (std::vector<std::uint64_t>{750, 250}));
 }
 
+// Valid changes at some rows; none where weights cannot change.
+std::vector<WeightChange> random_weights(Dice& dice, const Plan& plan) {
+  const MixSpec& mix = *plan.spec().mix;
+  std::vector<WeightChange> changes;
+  if (mix.at_end == MixEnd::kStop) return changes;
+  for (std::uint64_t row = dice.between(0, 20); row < plan.record_count();
+       row += dice.between(1, 40)) {
+    if (changes.size() == 5) break;
+    WeightChange& change = changes.emplace_back(WeightChange{.row = row, .weights = {}});
+    const std::uint32_t least = mix.at_end == MixEnd::kDrop ? 1 : 0;
+    for (std::size_t i = 0; i < mix.weights.size(); ++i) {
+      change.weights.push_back(static_cast<std::uint32_t>(dice.between(least, 3000)));
+    }
+    change.weights.front() += 1;
+  }
+  return changes;
+}
+
+// The source of each row, as docs/semantics.md defines it, row by row.
+std::vector<std::size_t> sources_one_by_one(const PlanSpec& spec, std::uint64_t rows,
+                                            const std::vector<WeightChange>& changes) {
+  const std::vector<std::uint64_t> sizes = source_sizes(spec);
+  std::vector<std::uint64_t> taken(sizes.size());
+  std::vector<std::uint32_t> weights = spec.mix->weights;
+  const bool ends = spec.mix->at_end == MixEnd::kDrop;
+  std::uint64_t begin = 0;
+  const auto source_at = [&](std::uint64_t place) {
+    std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+    std::size_t source = 0;
+    while ((place + 1) * weights[source] / all <= place * weights[source] / all) {
+      place -= place * weights[source] / all;
+      all -= weights[source++];
+    }
+    return source;
+  };
+  std::vector<std::size_t> sources;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for (const WeightChange& change : changes) {
+      if (change.row != row) continue;
+      begin = row;
+      weights = change.weights;
+      for (std::size_t i = 0; ends && i < sizes.size(); ++i) {
+        if (taken[i] == sizes[i]) weights[i] = 0;
+      }
+    }
+    std::size_t source = source_at(row - begin);
+    while (ends && taken[source] == sizes[source]) {
+      weights[source] = 0;
+      begin = row;
+      source = source_at(0);
+    }
+    ++taken[source];
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+TEST(Mix, ChangedWeightsHoldFromTheirRowOn) {
+  Dice dice(83);
+  for (int i = 0; i < scaled(1500); ++i) {
+    const PlanSpec spec = random_mix_spec(dice);
+    const auto plan = Plan::create(spec).value();
+    const auto changes = random_weights(dice, *plan);
+    if (!plan->check_weights(changes).ok()) continue;  // a source would come too often
+    const MixRows mix(*spec.mix, source_sizes(spec), changes);
+    ASSERT_EQ(mix.rows(), plan->record_count()) << describe(spec);
+    std::vector<std::size_t> sources;
+    for (std::uint64_t row = 0; row < mix.rows(); ++row) sources.push_back(mix.at(row).source);
+    ASSERT_EQ(sources, sources_one_by_one(spec, mix.rows(), changes)) << describe(spec);
+    ASSERT_EQ(count(mix, spec.mix->shards.size(), mix.rows()), mix.taken());
+  }
+}
+
+// Whatever was walked stays, with any echo, and no later row would do for all of it.
+TEST(Mix, AChangeOfWeightsAtTheNextItemChangesNoEarlierRow) {
+  Dice dice(84);
+  int shown = 0;
+  for (int i = 0; i < scaled(1500); ++i) {
+    PlanSpec spec = random_mix_spec(dice);
+    if (spec.mix->at_end == MixEnd::kStop || spec.mix->weights.size() < 2) continue;
+    const auto plan = Plan::create(spec).value();
+    const auto changes = random_changes(dice, *plan);
+    const auto before = plan->epoch(1, changes);
+    const std::vector<RowUse> all = read_all(*before);
+    const std::uint64_t row = dice.between(0, all.size());
+    WeightChange change{.row = before->next_item(row), .weights = spec.mix->weights};
+    if (change.row >= plan->record_count()) continue;
+    std::ranges::reverse(change.weights);
+    change.weights.front() *= 9;
+    if (!plan->check_weights({&change, 1}).ok()) continue;
+    const auto after = plan->epoch(1, changes, {&change, 1});
+    ASSERT_EQ(after->rows(), before->rows()) << describe(spec);
+    const std::vector<RowUse> changed = read_all(*after);
+    bool differs = false;
+    for (std::uint64_t at = 0; at < all.size(); ++at) {
+      const bool same =
+          changed[at].record == all[at].record && changed[at].first_draw == all[at].first_draw;
+      ASSERT_EQ(changed[at].use, all[at].use) << "the echo step knows no sources";
+      ASSERT_TRUE(same || at >= row) << describe(spec) << " row " << at;
+      differs |= !same;
+    }
+    shown += differs ? 1 : 0;
+    if (spec.echo_point == EchoPoint::kNone) {
+      ASSERT_EQ(change.row, row) << describe(spec);
+    }
+  }
+  EXPECT_GT(shown, scaled(100));
+}
+
+TEST(Mix, ListsOfWeightsAreChecked) {
+  PlanSpec spec;
+  spec.shard_records = {3, 5};
+  spec.mix = MixSpec{.shards = {1, 1}, .weights = {1, 1}, .at_end = MixEnd::kDrop};
+  const auto message = [&](const std::vector<WeightChange>& changes) {
+    const Status status = Plan::create(spec).value()->check_weights(changes);
+    EXPECT_TRUE(status.ok() || status.code() == Code::kInvalidArgument);
+    return status.message();
+  };
+  EXPECT_EQ(message({{0, {2, 1}}, {7, {1, 9}}}), "");
+  EXPECT_EQ(message({{0, {2}}}), "weights: entry 0: 1 weights for 2 sources");
+  EXPECT_EQ(message({{8, {2, 1}}}), "weights: entry 0: row 8 of an epoch of 8 rows");
+  EXPECT_EQ(message({{4, {2, 1}}, {4, {1, 2}}}),
+            "weights: entry 1: row 4 does not come after that of the entry before");
+  EXPECT_EQ(message({{4, {1'000'000'001, 1}}}), "weights: entry 0: a weight is above 1000000");
+  EXPECT_NE(message({{0, {0, 1}}}).find("entry 0: a weight is 0, and with 'at_end: drop'"),
+            std::string::npos);
+  EXPECT_EQ(message(std::vector<WeightChange>(17, {0, {1, 1}})),
+            "weights: 17 changes in one epoch; at most 16");
+  spec.mix->at_end = MixEnd::kRepeat;
+  spec.mix->rows = 200'000;
+  EXPECT_EQ(message({{0, {9, 1}}}), "");
+  EXPECT_EQ(message({{1, {0, 0}}}),
+            "weights: entry 0: all weights are 0; at least one source has to give records");
+  EXPECT_NE(message({{1, {1, 0}}}).find("a source comes 66667 times in one epoch"),
+            std::string::npos)
+      << message({{1, {1, 0}}});
+  spec.mix->at_end = MixEnd::kStop;
+  EXPECT_NE(message({{0, {2, 1}}}).find("'at_end: stop'"), std::string::npos);
+  spec.mix.reset();
+  EXPECT_EQ(message({{0, {2, 1}}}), "weights: this stream has no step 'mix'");
+}
+
 TEST(Mix, EachRepetitionOfASourceHasEachRecordOnce) {
   Dice dice(81);
   for (int i = 0; i < scaled(1500); ++i) {
@@ -100,8 +242,10 @@ TEST(Mix, EachRepetitionOfASourceHasEachRecordOnce) {
     spec.last = LastBatch::kPartial;
     const auto plan = Plan::create(spec).value();
     const std::vector<std::uint64_t> sizes = source_sizes(spec);
-    const MixRows mix(*spec.mix, sizes);
-    const auto epoch = plan->epoch(static_cast<std::uint32_t>(dice.between(0, 3)), {});
+    auto weights = random_weights(dice, *plan);
+    if (!plan->check_weights(weights).ok()) weights.clear();
+    const MixRows mix(*spec.mix, sizes, weights);
+    const auto epoch = plan->epoch(static_cast<std::uint32_t>(dice.between(0, 3)), {}, weights);
     const auto rows = read_all(*epoch);
     ASSERT_EQ(rows.size(), mix.rows()) << describe(spec);
     std::vector<std::map<std::uint32_t, std::set<std::uint64_t>>> seen(sizes.size());

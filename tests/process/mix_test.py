@@ -107,6 +107,29 @@ class Mix(ProcessCase):
             with self.assertRaisesRegex(echoline.Error, "another pipeline"), self.loader(daemon, state=state):
                 pass
 
+    def test_weights_change_while_trainers_read_and_are_in_states(self):
+        streams = self.stream("at_end: repeat, records: 480")
+        with Daemon(streams, metrics=True) as daemon, self.loader(daemon) as loader:
+            batches = iter(loader)
+            next(batches)
+            done = daemon.command("set-weights", "train", "lines=3", "tars=1")
+            self.assertRegex(done.stdout, "weights of train: lines=3, tars=1 from row [0-9]+ of epoch 0 on, counted "
+                                          "without echo, for default\n")
+            self.assertEqual(daemon.metric_lines("echoline_mix_weight")['{stream="train",source="lines"}'], 3)
+            for _ in range(30):
+                batch = next(batches)
+                self.assertEqual(batch.sample_ids.tolist(), batch["label"].tolist())
+            self.assertEqual(sum(batch["label"] >= TARS), BATCH * 3 // 4)
+            state = loader.state_dict()
+            self.assertEqual(state["weights"][0][1], [1000, 3000])
+            self.assertEqual(daemon.command("set-weights", "train", "nothing=1").returncode, 1)
+            self.assertIn("'lines' is no weight of a source", daemon.command("set-weights", "train", "lines").stderr)
+            rest, second = self.labels(batches), self.labels(loader)
+        self.assertEqual(sum(label >= TARS for label in second), 360)
+        with Daemon(streams) as daemon, self.loader(daemon, state=state, batch_size=10) as loader:
+            self.assertEqual(self.labels(loader), rest)
+            self.assertEqual(self.labels(loader), second)
+
     def test_what_does_not_fit_is_refused(self):
         window_all = "the shards are compressed"
         self.assertIn(window_all, self.refused(self.stream(shuffle="shuffle: {window: all}")))

@@ -62,11 +62,14 @@ TEST(Document, NamesTheSizeOfEveryStruct) {
                                                     {"LossFigures", sizeof(LossFigures)},
                                                     {"FactorLog", sizeof(FactorLog)},
                                                     {"FactorLogEntry", sizeof(FactorLogEntry)},
+                                                    {"WeightLog", sizeof(WeightLog)},
+                                                    {"WeightLogEntry", sizeof(WeightLogEntry)},
                                                     {"CursorPage", sizeof(CursorPage)},
                                                     {"AttachRequest", sizeof(AttachRequest)},
                                                     {"AttachReply", sizeof(AttachReply)},
                                                     {"Notice", sizeof(Notice)},
-                                                    {"FactorEntry", sizeof(FactorEntry)}};
+                                                    {"FactorEntry", sizeof(FactorEntry)},
+                                                    {"WeightEntry", sizeof(WeightEntry)}};
   EXPECT_EQ(sizes, expected);
 }
 

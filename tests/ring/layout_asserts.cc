@@ -23,7 +23,7 @@ static_assert(sizeof(WriterPage) == 384 && alignof(WriterPage) == 128);
 static_assert(sizeof(FactorLog) == 3200 && alignof(FactorLog) == 128);
 static_assert(sizeof(FactorLogEntry) == 48 && alignof(FactorLogEntry) == 8);
 static_assert(sizeof(CursorPage) == 896 && alignof(CursorPage) == 128);
-static_assert(sizeof(AttachRequest) == 1368 && sizeof(AttachReply) == 2096);
+static_assert(sizeof(AttachRequest) == 5728 && sizeof(AttachReply) == 2096);
 static_assert(sizeof(Notice) == 1040 && sizeof(FactorEntry) == 16);
 
 // No padding in structs whose bytes are compared or sent. (Writer and cursor page have padding to

@@ -27,7 +27,8 @@
   ROW(RingHeader, echo_point, 140, 4)         \
   ROW(RingHeader, seed, 144, 8)               \
   ROW(RingHeader, factor_log, 152, 16)        \
-  ROW(RingHeader, reserved, 168, 48)          \
+  ROW(RingHeader, weight_log, 168, 16)        \
+  ROW(RingHeader, reserved, 184, 32)          \
   ROW(FieldEntry, name, 0, 64)                \
   ROW(FieldEntry, dtype, 64, 4)               \
   ROW(FieldEntry, kind, 68, 4)                \
@@ -69,6 +70,15 @@
   ROW(FactorLogEntry, reserved0, 44, 4)       \
   ROW(FactorLog, count, 0, 8)                 \
   ROW(FactorLog, entries, 128, 3072)          \
+  ROW(WeightLogEntry, row, 0, 8)              \
+  ROW(WeightLogEntry, since_row, 8, 8)        \
+  ROW(WeightLogEntry, since_epoch, 16, 4)     \
+  ROW(WeightLogEntry, epoch, 20, 4)           \
+  ROW(WeightLogEntry, source_count, 24, 4)    \
+  ROW(WeightLogEntry, reserved0, 28, 4)       \
+  ROW(WeightLogEntry, weights, 32, 256)       \
+  ROW(WeightLog, count, 0, 8)                 \
+  ROW(WeightLog, entries, 128, 4608)          \
   ROW(CursorPage, released, 0, 8)             \
   ROW(CursorPage, bell, 128, 4)               \
   ROW(CursorPage, reserved0, 132, 4)          \
@@ -112,6 +122,9 @@
   ROW(AttachRequest, change_count, 336, 4)    \
   ROW(AttachRequest, local_ranks, 340, 4)     \
   ROW(AttachRequest, changes, 344, 1024)      \
+  ROW(AttachRequest, weight_count, 1368, 4)   \
+  ROW(AttachRequest, reserved0, 1372, 4)      \
+  ROW(AttachRequest, weights, 1376, 4352)     \
   ROW(AttachReply, magic, 0, 8)               \
   ROW(AttachReply, door_major, 8, 4)          \
   ROW(AttachReply, door_minor, 12, 4)         \
@@ -127,6 +140,10 @@
   ROW(Notice, kind, 8, 4)                     \
   ROW(Notice, code, 12, 4)                    \
   ROW(Notice, message, 16, 1024)              \
+  ROW(WeightEntry, row, 0, 8)                 \
+  ROW(WeightEntry, ahead, 8, 4)               \
+  ROW(WeightEntry, source_count, 12, 4)       \
+  ROW(WeightEntry, weights, 16, 256)          \
   ROW(FactorEntry, block, 0, 8)               \
   ROW(FactorEntry, factor, 8, 4)              \
   ROW(FactorEntry, ahead, 12, 4)

@@ -17,6 +17,7 @@ std::vector<shm::Section> sections_of(const Layout& layout, std::uint64_t page_b
                                      layout.header.descriptors,
                                      layout.header.writer,
                                      layout.header.factor_log};
+  if (layout.header.weight_log.bytes != 0) sections.push_back(layout.header.weight_log);
   for (const shm::FieldEntry& entry : layout.fields) {
     sections.push_back(entry.arena);
     if (entry.offsets.bytes != 0) sections.push_back(entry.offsets);
@@ -34,6 +35,7 @@ TEST(Layout, SectionsAreAdjacentWholePagesForAnySpec) {
       spec.fields.push_back(ragged_field("tokens", shm::kUint16, {1 + below(5000)}));
     if (below(2) == 0)
       spec.fields.push_back(ragged_field("boxes", shm::kFloat32, {1 + below(99), 4}));
+    spec.has_weights = below(2) == 0;
     const std::uint64_t page_bytes = shm::kPageBytes << 2 * below(3);  // as aarch64 has them
     const Result<Layout> layout = compute_layout(spec, page_bytes);
     ASSERT_TRUE(layout.ok()) << layout.status().message();

@@ -193,6 +193,25 @@ TEST_F(ControlCalls, AFactorThatCannotBeIsRefusedWithTheEnginesReason) {
   EXPECT_EQ(refused.error_message(), "the factor is below 1");
 }
 
+TEST_F(ControlCalls, ChangingWeightsSaysWhereEachPassHasThemFrom) {
+  engine_.set_definition("train", {});
+  v1::SetWeightsRequest request;
+  request.set_name("train");
+  v1::SetWeightsResponse response;
+  const auto call = [&] {
+    grpc::ClientContext context;
+    limit(context);
+    return stub_->SetWeights(&context, request, &response);
+  };
+  EXPECT_EQ(call().error_message(), "no source of that name");
+  (*request.mutable_weights_thousandths())["web"] = 500;
+  ASSERT_TRUE(call().ok());
+  ASSERT_EQ(response.starts_size(), 1);
+  EXPECT_EQ(response.starts(0).jobs(0), "a");
+  EXPECT_EQ(response.starts(0).epoch(), 2U);
+  EXPECT_EQ(response.starts(0).row(), 500U);
+}
+
 TEST_F(ControlCalls, ThePlaceOfEchoIsForgottenInsteadOfAChange) {
   v1::SetEchoRequest request;
   request.set_name("train");
@@ -224,6 +243,11 @@ TEST_F(ControlCalls, WhatChangesSomethingIsLoggedWithTheStreamAndTheCaller) {
   v1::SetEchoResponse set;
   grpc::ClientContext of_set;
   EXPECT_FALSE(stub_->SetEcho(&of_set, set_echo, &set).ok());
+  v1::SetWeightsRequest set_weights;
+  set_weights.set_name("train");
+  v1::SetWeightsResponse weights;
+  grpc::ClientContext of_weights;
+  EXPECT_FALSE(stub_->SetWeights(&of_weights, set_weights, &weights).ok());
   const std::string log = ::testing::internal::GetCapturedStderr();
   const std::string uid = std::to_string(::geteuid());
   const auto* service =

@@ -110,6 +110,14 @@ Result<std::vector<engine::FactorStart>> MemoryEngine::set_echo(const std::strin
   return std::vector{engine::FactorStart{.jobs = {"a"}, .epoch = 2, .block = factor, .row = 640}};
 }
 
+Result<std::vector<engine::WeightStart>> MemoryEngine::set_weights(
+    const std::string& name, const engine::NamedWeights& weights) {
+  const std::lock_guard lock(mutex_);
+  if (!streams_.contains(name)) return no_stream(name);
+  if (!weights.contains("web")) return Status(Code::kInvalidArgument, "no source of that name");
+  return std::vector{engine::WeightStart{.jobs = {"a"}, .epoch = 2, .row = weights.at("web")}};
+}
+
 Status MemoryEngine::forget_echo_place(const std::string& name) {
   const std::lock_guard lock(mutex_);
   return streams_.contains(name) ? Status() : no_stream(name);

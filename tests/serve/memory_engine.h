@@ -35,6 +35,8 @@ class MemoryEngine final : public engine::Engine {
   // Every existing stream has one pass, with job "a".
   Result<std::vector<engine::FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) override;
+  Result<std::vector<engine::WeightStart>> set_weights(
+      const std::string& name, const engine::NamedWeights& weights) override;
   Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
                                                      engine::SampleAnswer answer) override;

@@ -62,6 +62,7 @@ TEST_F(Monitoring, ServesTheCountersAsPrometheusText) {
   const std::string losses = "{stream=\"train\",job=\"default\",use=";
   EXPECT_THAT(answer.body,
               HasSubstr("echoline_mix_samples_total{stream=\"train\",source=\"web\"} 70"));
+  EXPECT_THAT(answer.body, HasSubstr("echoline_mix_weight{stream=\"train\",source=\"web\"} "));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_rows_total" + losses + "\"0\"} 64"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_loss_sum" + losses + "\"0\"} 96.5"));
   EXPECT_THAT(answer.body, HasSubstr("echoline_reported_loss_sum" + losses + "\"15+\"} -1"));

@@ -20,7 +20,7 @@ void SimTrainer::attach(std::shared_ptr<engine::Pass> pass, const ring::Ring::Re
 }
 
 void SimTrainer::detach() {
-  history_ = pass_->factors().as_of(next_);
+  history_ = pass_->history().as_of(next_);
   held_.clear();
   memory_.reset();
   pass_->ring().remove_reader(reader_id_);

@@ -29,7 +29,7 @@ class SimTrainer {
   bool wants_more() const { return batches_left_ > 0; }
   const std::shared_ptr<engine::Pass>& pass() const { return pass_; }
   plan::Position position() const { return next_; }
-  const engine::FactorHistory& history() const { return history_; }
+  const engine::OrderHistory& history() const { return history_; }
 
   void attach(std::shared_ptr<engine::Pass> pass, const ring::Ring::Reader& reader);
   // As a process that exits or is killed; what it holds is gone.
@@ -63,7 +63,7 @@ class SimTrainer {
   const SimDataSet& data_set_;
   const plan::Plan& plan_;
   plan::Position next_;
-  engine::FactorHistory history_;  // what it knew when it left its last pass
+  engine::OrderHistory history_;  // what it knew when it left its last pass
   std::uint64_t batches_left_;
   std::shared_ptr<engine::Pass> pass_;
   std::uint64_t reader_id_ = 0;

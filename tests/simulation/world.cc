@@ -268,7 +268,7 @@ void World::join(SimTrainer& trainer) {
   }
   if (passes_.size() >= kPassesMax) return;
   engine::Pass::Options options{.start = trainer.position(),
-                                .factors = trainer.history(),
+                                .history = trainer.history(),
                                 .tails = false,
                                 .window_bytes_max = dice_.between(0, 4096)};
   auto pass = engine::Pass::create(core_, std::move(options), {}).value();
@@ -296,17 +296,17 @@ void World::retire_passes() {
 void World::change_factor() {
   if (spec_.echo_point == plan::EchoPoint::kNone || spec_.factor_max <= spec_.factor) return;
   for (const auto& pass : passes_) {
-    if (!pass->check_factor_change().ok()) return;
+    if (!engine::check_factor_change(*pass).ok()) return;
   }
   const auto factor = static_cast<std::uint32_t>(dice_.between(spec_.factor, spec_.factor_max));
   for (const auto& pass : passes_) {
-    engine::Pass::Readers readers{.batch_rows_most = spec_.batch_rows, .foremost = {}};
+    engine::Readers readers{.batch_rows_most = spec_.batch_rows, .foremost = {}};
     for (const auto& trainer : trainers_) {
       if (trainer->pass() == pass) {
         readers.foremost = std::max(readers.foremost, trainer->position());
       }
     }
-    if (pass->change_factor(factor, readers).has_value()) ++coverage_.factor_changes;
+    if (engine::change_factor(*pass, factor, readers).has_value()) ++coverage_.factor_changes;
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/order_change.h"
 #include "engine/pass/pass.h"
 #include "simulation/sim_data.h"
 #include "simulation/sim_trainer.h"

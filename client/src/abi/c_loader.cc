@@ -26,6 +26,7 @@ Error use_state(const char* text, LoaderOptions& options) {
   attach.join = shm::kJoinPosition;
   attach.position = state.position;
   attach.changes = std::move(state.changes);
+  attach.weights = std::move(state.weights);
   // The daemon refuses the state if the stream's data or order differ.
   attach.has_fingerprint = true;
   attach.fingerprint = state.fingerprint;

@@ -45,6 +45,11 @@ Error check_options(const AttachOptions& options) {
                                            std::to_string(shm::kFactorChangesMax) +
                                            " changes of the echo factor"};
   }
+  if (options.weights.size() > shm::kWeightChangesMax) {
+    return {ECHOLINE_INVALID_ARGUMENT, "the state has more than " +
+                                           std::to_string(shm::kWeightChangesMax) +
+                                           " changes of the weights"};
+  }
   return {};
 }
 
@@ -72,6 +77,8 @@ shm::AttachRequest to_request(const AttachOptions& options) {
   std::copy(options.fingerprint.begin(), options.fingerprint.end(), request.fingerprint);
   request.change_count = static_cast<std::uint32_t>(options.changes.size());
   std::copy(options.changes.begin(), options.changes.end(), request.changes);
+  request.weight_count = static_cast<std::uint32_t>(options.weights.size());
+  std::copy(options.weights.begin(), options.weights.end(), request.weights);
   return request;
 }
 

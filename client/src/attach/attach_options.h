@@ -1,6 +1,7 @@
 // What a trainer asks for when it attaches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct AttachOptions {
   shm::JoinAt join = shm::kJoinStart;
   Position position;                      // with kJoinPosition
   std::vector<shm::FactorEntry> changes;  // of the echo factor; with kJoinPosition
+  std::vector<shm::WeightEntry> weights;  // changes of a mixture's weights; with kJoinPosition
   bool has_fingerprint = false;           // the stream must have `fingerprint` and `plan_version`
   Fingerprint fingerprint{};
   std::uint32_t plan_version = 0;  // 0: any
@@ -34,5 +36,9 @@ struct AttachOptions {
 Error check_options(const AttachOptions& options);
 // The message for the daemon. `options` has passed check_options.
 shm::AttachRequest to_request(const AttachOptions& options);
+// How many of its bytes are sent.
+inline std::size_t bytes_of(const shm::AttachRequest& request) {
+  return request.weight_count > 0 ? sizeof(request) : shm::kRequestBytesWithoutWeights;
+}
 
 }  // namespace echoline::client

@@ -117,7 +117,8 @@ Error DoorClient::connect(const std::string& runtime_dir, const AttachOptions& o
   }
   const shm::AttachRequest request = to_request(options);
   // A message on this kind of socket is sent whole or not at all.
-  if (send(fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request)) {
+  const std::size_t bytes = bytes_of(request);
+  if (send(fd, &request, bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes)) {
     return errno_error(errno, "can't send the request to attach to " + path);
   }
   door = std::move(made);

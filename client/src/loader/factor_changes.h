@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "echoline/shm/factor_log.h"
+#include "loader/change_log.h"
 #include "state/position.h"
 
 namespace echoline::client {
@@ -22,11 +23,11 @@ class FactorChanges {
   bool update(std::uint32_t epoch);
 
   // Whether there are changes, so that epochs differ in length.
-  bool any() const { return !entries_.empty(); }
+  bool any() const { return !entries().empty(); }
   // As far as is known, all epochs after this one have the same length.
-  std::uint32_t last_epoch() const { return entries_.empty() ? 0 : entries_.back().epoch; }
+  std::uint32_t last_epoch() const { return entries().empty() ? 0 : entries().back().epoch; }
   std::uint64_t rows(std::uint32_t epoch) const {
-    return shm::rows_of(entries_, epoch, plan_rows_);
+    return shm::rows_of(entries(), epoch, plan_rows_);
   }
   // Epochs, `from` first, that cover every transition of lengths that is known: for each epoch E
   // from `from` on, one of them has the lengths of E and E + 1 at itself and its successor.
@@ -36,15 +37,15 @@ class FactorChanges {
   std::vector<shm::FactorEntry> of_state(const Position& position) const;
   // All known changes of `epoch` and later ones, for a daemon that has no history of them.
   std::vector<shm::FactorEntry> all_from(std::uint32_t epoch) const {
-    return shm::factors_from(entries_, epoch, plan_factor_);
+    return shm::factors_from(entries(), epoch, plan_factor_);
   }
 
  private:
-  const shm::FactorLog* log_ = nullptr;
+  const std::vector<shm::FactorLogEntry>& entries() const { return log_.entries(); }
+
+  ChangeLog<shm::FactorLog> log_;
   std::uint32_t plan_factor_ = 1000;
   std::uint64_t plan_rows_ = 0;
-  std::uint64_t entries_read_ = 0;  // of the log, since its start
-  std::vector<shm::FactorLogEntry> entries_;
 };
 
 }  // namespace echoline::client

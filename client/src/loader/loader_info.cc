@@ -12,6 +12,7 @@ void fill_state(Reader& reader, State& state) {
   state.position = reader.position().current();
   state.batch_size = static_cast<std::uint32_t>(reader.position().slice().batch_size);
   state.changes = reader.position().changes_of_state();
+  state.weights = reader.position().weights_of_state();
 }
 
 void fill_info(Reader& reader, echoline_loader_info& info) {

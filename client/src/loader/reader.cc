@@ -70,6 +70,7 @@ AttachOptions Reader::options_to_reattach(AttachOptions options) {
   options.join = shm::kJoinPosition;
   options.position = position_.current();
   options.changes = position_.changes_known();
+  options.weights = position_.weights_known();
   options.batch_size = static_cast<std::uint32_t>(position_.slice().batch_size);
   options.has_fingerprint = true;
   options.plan_version = header().plan_version;

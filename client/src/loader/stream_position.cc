@@ -21,12 +21,18 @@ Error StreamPosition::follow(const RingView& ring) {
   ring_ = &ring;
   // Forgets the entries of the ring before.
   changes_.follow(ring.factor_log(), header().factor, header().rows_per_epoch);
+  weights_.follow(ring.weight_log());
   return update_changes();
 }
 
 Error StreamPosition::update_changes() {
-  if (changes_.update(current_.epoch)) return {};
-  return {ECHOLINE_DATA_LOSS, "the daemon's ring is not valid: its log of factor changes"};
+  if (!changes_.update(current_.epoch)) {
+    return {ECHOLINE_DATA_LOSS, "the daemon's ring is not valid: its log of factor changes"};
+  }
+  if (!weights_.update(current_.epoch)) {
+    return {ECHOLINE_DATA_LOSS, "the daemon's ring is not valid: its log of weights"};
+  }
+  return {};
 }
 
 std::optional<std::uint64_t> StreamPosition::epoch_rows() const {
@@ -134,6 +140,16 @@ std::vector<shm::FactorEntry> StreamPosition::changes_of_state() {
 std::vector<shm::FactorEntry> StreamPosition::changes_known() {
   (void)changes_.update(current_.epoch);
   return changes_.all_from(current_.epoch);
+}
+
+std::vector<shm::WeightEntry> StreamPosition::weights_of_state() {
+  (void)weights_.update(current_.epoch);
+  return weights_.of_state(current_);
+}
+
+std::vector<shm::WeightEntry> StreamPosition::weights_known() {
+  (void)weights_.update(current_.epoch);
+  return weights_.all_from(current_.epoch);
 }
 
 std::optional<std::uint64_t> StreamPosition::steps_per_epoch() {

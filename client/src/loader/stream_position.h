@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loader/factor_changes.h"
+#include "loader/weight_changes.h"
 #include "mapped_ring/rank_slice.h"
 #include "mapped_ring/ring_view.h"
 #include "state/position.h"
@@ -21,7 +22,7 @@ class StreamPosition {
   // Continues at `position` in this ring. The ring must outlive the next call of attach() or
   // follow(), or the last call on this object.
   Error attach(const RingView& ring, const Position& position);
-  // Reads the header and the log of factor changes from this ring; the position stays.
+  // Reads the header and the logs of changes from this ring; the position stays.
   Error follow(const RingView& ring);
 
   const Position& current() const { return current_; }
@@ -33,7 +34,7 @@ class StreamPosition {
   // Every batch is one descriptor and has batch_rows row numbers, also if it has fewer rows.
   bool has_fixed_batches() const { return has(shm::kRingBatchEcho) || has(shm::kRingBuckets); }
 
-  // Reads new entries of the log of factor changes. Call it after reading `published`: then every
+  // Reads new entries of the logs of changes. Call it after reading `published`: then every
   // change that affects a published row is known.
   Error update_changes();
   // Rows of the current epoch, if known: from the plan, or from a descriptor that ended it.
@@ -61,6 +62,9 @@ class StreamPosition {
   std::vector<shm::FactorEntry> changes_of_state();
   // All known changes from the current epoch on.
   std::vector<shm::FactorEntry> changes_known();
+  // The same of the weights of a mixture.
+  std::vector<shm::WeightEntry> weights_of_state();
+  std::vector<shm::WeightEntry> weights_known();
   // Batches of a whole epoch; none if epochs differ in length or may do so later.
   std::optional<std::uint64_t> steps_per_epoch();
   // Whether the factor was changed or can change.
@@ -74,6 +78,7 @@ class StreamPosition {
   RankSlice slice_;
   Position current_;
   FactorChanges changes_;
+  WeightChanges weights_;
   std::optional<std::uint64_t> epoch_rows_;  // of the current epoch, as a descriptor said
   bool begun_ = false;        // the trainer got a batch of the current epoch since begin_epoch()
   bool pending_end_ = false;  // the next call of the trainer returns END_OF_EPOCH

@@ -57,7 +57,9 @@ Error check_ring_header(const shm::RingHeader& h, std::uint64_t file_bytes) {
       h.descriptors.bytes < std::uint64_t{h.descriptor_count} * sizeof(shm::Descriptor) ||
       !is_section(h, h.writer) || h.writer.bytes < sizeof(shm::WriterPage) ||
       (has_factor_log(h) &&
-       (!is_section(h, h.factor_log) || h.factor_log.bytes < sizeof(shm::FactorLog)))) {
+       (!is_section(h, h.factor_log) || h.factor_log.bytes < sizeof(shm::FactorLog))) ||
+      (has_weight_log(h) &&
+       (!is_section(h, h.weight_log) || h.weight_log.bytes < sizeof(shm::WeightLog)))) {
     return broken("its sections");
   }
   return {};

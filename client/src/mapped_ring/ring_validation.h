@@ -16,5 +16,9 @@ Error check_ring_field(const shm::RingHeader& header, const shm::FieldEntry& ent
 
 // Rings of a layout before 1.2 have no log of factor changes.
 inline bool has_factor_log(const shm::RingHeader& header) { return header.layout_minor >= 2; }
+// Rings of a layout before 1.4, and those of one source, have no log of weights.
+inline bool has_weight_log(const shm::RingHeader& header) {
+  return header.layout_minor >= 4 && header.weight_log.bytes > 0;
+}
 
 }  // namespace echoline::client

@@ -68,6 +68,7 @@ Error RingView::open(int fd, std::unique_ptr<RingView>& view) {
 Error RingView::map_all(int fd) {
   std::uint64_t bytes = header_.descriptors.bytes + header_.writer.bytes;
   if (has_factor_log(header_)) bytes += header_.factor_log.bytes;
+  if (has_weight_log(header_)) bytes += header_.weight_log.bytes;
   for (const shm::FieldEntry& entry : entries_) bytes += address_bytes(entry);
   // One range for all sections: a forked child can take away access to all of it with one call.
   if (Error e = mapping_.reserve(bytes); !e.ok()) return e;
@@ -86,6 +87,10 @@ Error RingView::map_all(int fd) {
   if (has_factor_log(header_)) {
     if (Error e = map(header_.factor_log, at); !e.ok()) return e;
     factor_log_ = reinterpret_cast<const shm::FactorLog*>(at);
+  }
+  if (has_weight_log(header_)) {
+    if (Error e = map(header_.weight_log, at); !e.ok()) return e;
+    weight_log_ = reinterpret_cast<const shm::WeightLog*>(at);
   }
   for (const shm::FieldEntry& entry : entries_) {
     Field field = to_field(entry);

@@ -44,6 +44,8 @@ class RingView {
   const shm::WriterPage& writer() const { return *writer_; }
   // Null in a ring of a layout before 1.2: its echo factor never changes.
   const shm::FactorLog* factor_log() const { return factor_log_; }
+  // Null in a ring whose sources have no weights that can change.
+  const shm::WeightLog* weight_log() const { return weight_log_; }
   // `sequence` is published and not released by this trainer: then the daemon does not write it.
   const shm::Descriptor& descriptor(std::uint64_t sequence) const {
     return descriptors_[sequence & (header_.descriptor_count - 1)];
@@ -77,6 +79,7 @@ class RingView {
   const shm::Descriptor* descriptors_ = nullptr;
   const shm::WriterPage* writer_ = nullptr;
   const shm::FactorLog* factor_log_ = nullptr;
+  const shm::WeightLog* weight_log_ = nullptr;
   std::vector<shm::FieldEntry> entries_;  // only during open()
   std::vector<Field> fields_;
   Field per_row_fields_[3];

@@ -11,13 +11,12 @@ namespace {
 constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
 
-// The members of a state. A set of members is a bit mask in this order; device_echo, the last one,
-// is optional.
-constexpr std::string_view kMembers[] = {"version",    "plan_version", "fingerprint",
-                                         "stream",     "epoch",        "row",
-                                         "batch_size", "changes",      "device_echo"};
+// The members of a state. A set of members is a bit mask in this order; the last two are optional.
+constexpr std::string_view kMembers[] = {"version", "plan_version", "fingerprint", "stream",
+                                         "epoch",   "row",          "batch_size",  "changes",
+                                         "weights", "device_echo"};
 constexpr unsigned kAllMembers = (1U << std::size(kMembers)) - 1;
-constexpr unsigned kNeededMembers = kAllMembers >> 1;
+constexpr unsigned kNeededMembers = kAllMembers >> 2;
 
 bool read_32(JsonReader& reader, std::uint32_t& value) {
   std::uint64_t wide = 0;
@@ -39,6 +38,33 @@ bool read_changes(JsonReader& reader, std::vector<shm::FactorEntry>& changes) {
       return false;
     }
     changes.push_back(entry);
+  } while (reader.take(','));
+  return reader.take(']');
+}
+
+// [row, [weight of the first source, ...]]
+bool read_weight_entry(JsonReader& reader, shm::WeightEntry& entry) {
+  if (!reader.take('[') || !reader.number(kMax64, entry.row) || !reader.take(',') ||
+      !reader.take('[')) {
+    return false;
+  }
+  do {
+    if (entry.source_count == shm::kMixSourcesMax ||
+        !read_32(reader, entry.weights[entry.source_count])) {
+      return false;
+    }
+    ++entry.source_count;
+  } while (reader.take(','));
+  return reader.take(']') && reader.take(']');
+}
+
+bool read_weights(JsonReader& reader, std::vector<shm::WeightEntry>& weights) {
+  if (!reader.take('[')) return false;
+  do {
+    if (weights.size() == shm::kWeightChangesMax ||
+        !read_weight_entry(reader, weights.emplace_back())) {
+      return false;
+    }
   } while (reader.take(','));
   return reader.take(']');
 }
@@ -75,6 +101,8 @@ bool read_member(JsonReader& reader, std::size_t member, State& state, std::uint
       return read_32(reader, state.batch_size);
     case 7:
       return read_changes(reader, state.changes);
+    case 8:
+      return read_weights(reader, state.weights);
     default:
       return read_device(reader, state.device);
   }
@@ -127,9 +155,24 @@ std::string read_object(JsonReader& reader, State& state, std::uint32_t& version
   }
   // Nothing may follow the object.
   if (!reader.at_end()) return at_byte(reader);
-  // device_echo is optional.
   const unsigned lacking = kNeededMembers & ~seen;
   return lacking == 0 ? "" : ": it lacks " + names_in(lacking);
+}
+
+// Only if weights were changed, so that older libraries read all other states.
+void write_weights(const std::vector<shm::WeightEntry>& weights, std::string& text) {
+  if (weights.empty()) return;
+  text.append(",\"weights\":");
+  char before = '[';
+  for (const shm::WeightEntry& entry : weights) {
+    text.append(1, before).append("[").append(std::to_string(entry.row));
+    for (std::uint32_t source = 0; source < entry.source_count; ++source) {
+      text.append(source == 0 ? ",[" : ",").append(std::to_string(entry.weights[source]));
+    }
+    text.append("]]");
+    before = ',';
+  }
+  text.append("]");
 }
 
 }  // namespace
@@ -149,6 +192,7 @@ std::string write_state(const State& state) {
     text.append(",").append(std::to_string(entry.factor)).append("]");
   }
   text.append("]");
+  write_weights(state.weights, text);
   // Only under device echo.
   if (state.device) {
     text.append(",\"device_echo\":[").append(std::to_string(state.device->factor));

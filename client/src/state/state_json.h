@@ -32,12 +32,13 @@ struct State {
   Position position;
   std::uint32_t batch_size = 0;              // of all ranks together
   std::vector<shm::FactorEntry> changes;     // of the echo factor, within the position's epoch
+  std::vector<shm::WeightEntry> weights;     // changes of a mixture's, likewise
   std::optional<DeviceEchoPosition> device;  // only under device echo
 };
 
 std::string write_state(const State& state);
-// Strict: each member must occur exactly once (device_echo at most once), no others may occur, and
-// integers must be in range. Text is accepted as any bytes; UTF-8 is not validated.
+// Strict: each member must occur exactly once (weights and device_echo at most once), no others may
+// occur, and integers must be in range. Text is accepted as any bytes; UTF-8 is not validated.
 // INVALID_ARGUMENT names the mistake; VERSION_MISMATCH: the state is of another library version.
 Error parse_state(std::string_view text, State& state);
 

@@ -57,6 +57,11 @@ class Engine : public AttachHandler {
   virtual Result<std::vector<FactorStart>> set_echo(const std::string& name,
                                                     std::uint32_t factor) = 0;
 
+  // Changes weights of a mixture's sources, in thousandths by name, for all that no pass has
+  // planned yet; sources that are not named keep theirs. kInvalidArgument: the message says which
+  // source or weight. Returns where they begin in each pass that had others.
+  virtual Result<std::vector<WeightStart>> set_weights(const std::string& name,
+                                                       const NamedWeights& weights) = 0;
   // Forgets the place that was chosen for an echo without a place: the next opening chooses again.
   // kFailedPrecondition: the pipeline names the place.
   virtual Status forget_echo_place(const std::string& name) = 0;

@@ -137,6 +137,16 @@ struct FactorStart {
   std::uint64_t row = 0;    // the first row that differs from the order without the change
 };
 
+// Weights of a mixture by source, in thousandths.
+using NamedWeights = std::map<std::string, std::uint32_t>;
+
+// Where new weights of a mixture begin in a pass.
+struct WeightStart {
+  std::vector<std::string> jobs;  // that read the pass
+  std::uint32_t epoch = 0;
+  std::uint64_t row = 0;  // without echo
+};
+
 // What was done about slow jobs.
 struct SlowCounts {
   std::uint64_t split = 0;

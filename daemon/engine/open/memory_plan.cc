@@ -73,60 +73,71 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
           .first_bytes = disk ? 0 : most};
 }
 
-// An upper estimate of the bytes of so many records of a shuffled epoch: the mean of their sum plus
-// four standard deviations, for a sample without replacement (Cochran, Sampling Techniques, 2.5).
-std::uint64_t bytes_of_any(const record::Index& index, const record::Part& part,
-                           std::uint64_t records) {
-  const auto count = static_cast<double>(part.records);
+// Two passes over the index when the stream is opened; sizes are already in memory.
+PartSizes sizes_of(const record::Index& index, const record::Part& part) {
+  PartSizes sizes{.records = part.records};
   const std::uint64_t end = part.first_record + part.records;
-  // Two passes over the index when the stream is opened; sizes are already in memory.
-  std::uint64_t total = 0;
   for (std::uint64_t record = part.first_record; record < end; ++record) {
-    total += index.extent(record).bytes;
+    sizes.bytes += index.extent(record).bytes;
   }
-  const double mean = static_cast<double>(total) / count;
-  double squares = 0;
+  const double mean = static_cast<double>(sizes.bytes) / static_cast<double>(sizes.records);
   for (std::uint64_t record = part.first_record; record < end; ++record) {
     const double difference = static_cast<double>(index.extent(record).bytes) - mean;
-    squares += difference * difference;
+    sizes.squares += difference * difference;
   }
+  return sizes;
+}
+
+// An upper estimate of the bytes of so many records of a shuffled epoch: the mean of their sum plus
+// four standard deviations, for a sample without replacement (Cochran, Sampling Techniques, 2.5).
+std::uint64_t bytes_of_any(const PartSizes& part, std::uint64_t records) {
+  const auto count = static_cast<double>(part.records);
   const auto sample = static_cast<double>(records);
+  const double mean = static_cast<double>(part.bytes) / count;
   // Variance of a sum drawn without replacement: n * S^2 * (1 - n / N).
-  const double variance = sample * (1 - sample / count) * squares / std::max(1.0, count - 1);
+  const double variance = sample * (1 - sample / count) * part.squares / std::max(1.0, count - 1);
   // All records together are the most that any window can hold.
-  return std::min(static_cast<std::uint64_t>(sample * mean + 4 * std::sqrt(variance)), total);
+  return std::min(static_cast<std::uint64_t>(sample * mean + 4 * std::sqrt(variance)), part.bytes);
 }
 
 // Of a part that has so many items in a window. A list or a mixture can have records several times,
 // so there can be more items than records.
-std::uint64_t window_bytes(const record::Index& index, const record::Part& part,
-                           std::uint64_t items) {
+std::uint64_t window_bytes(const PartSizes& part, std::uint64_t items) {
   if (items == 0) return 0;
   const std::uint64_t records = std::min(items, part.records);
-  return bytes_of_any(index, part, records) * ((items + records - 1) / records);
+  return bytes_of_any(part, records) * ((items + records - 1) / records);
 }
 
 // The encoded records of a window of so many items. Of a mixture, each source has its share; where
 // the others go on without a source that has ended, one source can have all of them.
-std::uint64_t window_bytes(const record::DataSet& data_set, const plan::PlanSpec& spec,
-                           std::uint64_t items) {
-  const std::vector<record::Part> parts = data_set.source_parts();
-  const record::Index& index = data_set.index();
-  if (!spec.mix) return window_bytes(index, parts.front(), items);
-  const auto& weights = spec.mix->weights;
+std::uint64_t window_bytes(const std::vector<PartSizes>& parts, const plan::PlanSpec& spec,
+                           std::uint64_t items, const std::vector<std::uint32_t>& weights) {
+  if (!spec.mix) return window_bytes(parts.front(), items);
   const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   std::uint64_t sum = 0;
   std::uint64_t most = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     // To within as many rows as there are sources (plan/mix_rows.h).
     const std::uint64_t share = items * weights[part] / all + parts.size();
-    sum += window_bytes(index, parts[part], std::min(items, share));
-    most = std::max(most, window_bytes(index, parts[part], items));
+    sum += window_bytes(parts[part], std::min(items, share));
+    most = std::max(most, window_bytes(parts[part], items));
   }
   return spec.mix->at_end == plan::MixEnd::kDrop ? std::max(sum, most) : sum;
 }
 
+// Under batch echo the slots hold what is repeated.
+bool has_window(const plan::PlanSpec& spec) {
+  return spec.echo_point != plan::EchoPoint::kNone && spec.echo_point != plan::EchoPoint::kBatch;
+}
+
 }  // namespace
+
+std::uint64_t window_floor_bytes(const std::vector<PartSizes>& parts, const plan::Plan& plan,
+                                 const std::vector<std::uint32_t>& weights) {
+  // At most those of an epoch: a window can be larger.
+  if (!has_window(plan.spec())) return 0;
+  return window_bytes(parts, plan.spec(), plan.kept_max(), weights);
+}
 
 MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
                        const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
@@ -134,13 +145,13 @@ MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
   const plan::PlanSpec& spec = plan.spec();
   const record::Index& index = data_set.index();
   MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes)};
-  // Under batch echo the slots hold what is repeated.
-  if (spec.echo_point == plan::EchoPoint::kNone || spec.echo_point == plan::EchoPoint::kBatch) {
-    return memory;
-  }
-  // At most those of an epoch: a window can be larger.
+  if (!has_window(spec)) return memory;
   const std::uint64_t items = plan.kept_max();
-  memory.window_floor_bytes = grown(window_bytes(data_set, spec, items), growth);
+  const auto weights = spec.mix ? spec.mix->weights : std::vector<std::uint32_t>();
+  for (const record::Part& part : data_set.source_parts()) {
+    memory.window_parts.push_back(sizes_of(index, part));
+  }
+  memory.window_floor_bytes = grown(window_floor_bytes(memory.window_parts, plan, weights), growth);
   if (spec.echo_point == plan::EchoPoint::kSample) {
     memory.window_wish_bytes = items * kept_bytes;
   } else if (spec.echo_point == plan::EchoPoint::kAugmented) {

@@ -16,11 +16,19 @@ class Read;
 
 namespace echoline::engine {
 
+// The sizes of the records of a source.
+struct PartSizes {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  double squares = 0;  // sum of the squared differences from the mean
+};
+
 struct MemoryPlan {
   ReadAhead::Options read_ahead;
   // What one pass keeps for echoing: at least (encoded), and at best (in the form that is reused).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;
+  std::vector<PartSizes> window_parts;  // what the first of these was computed from
 };
 
 // `row_types` are those of the finished rows; `kept_bytes` is the mean size of a sample that an
@@ -29,5 +37,9 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
                        const plan::Plan& plan, const std::vector<decode::FieldType>& row_types,
                        std::uint64_t kept_bytes, double growth, std::uint64_t chunk_bytes);
+
+// The encoded records of the echo window, if the sources of a mixture have these weights.
+std::uint64_t window_floor_bytes(const std::vector<PartSizes>& parts, const plan::Plan& plan,
+                                 const std::vector<std::uint32_t>& weights);
 
 }  // namespace echoline::engine

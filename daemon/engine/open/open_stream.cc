@@ -126,6 +126,7 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   // Trainers find it in the ring's header and put it into their states.
   spec.fingerprint = fingerprint(stream, data_set, contents);
   spec.factor = plan.factor;
+  spec.has_weights = plan.mix.has_value();
   spec.echo_point = static_cast<std::uint32_t>(plan.echo_point);
   spec.seed = plan.seed;
   return spec;
@@ -445,6 +446,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .read_ahead = memory.read_ahead,
                                               .window_floor_bytes = memory.window_floor_bytes,
                                               .window_wish_bytes = memory.window_wish_bytes,
+                                              .window_parts = memory.window_parts,
                                               .counters = std::make_shared<StreamCounters>(),
                                               .fail = std::move(fail)});
   return OpenedStream{std::move(core), std::move(cache.memory)};

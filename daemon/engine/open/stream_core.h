@@ -18,6 +18,7 @@
 #include "engine/api/slow_policy.h"
 #include "engine/fetch/fetchers.h"
 #include "engine/open/bad_records.h"
+#include "engine/open/memory_plan.h"
 #include "engine/open/seek_writer.h"
 #include "engine/open/step_account.h"
 #include "engine/runtime/memory_budget.h"
@@ -115,6 +116,7 @@ struct StreamCore {
   // that is reused (MemoryPlan).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;
+  std::vector<PartSizes> window_parts;
   // The items share it, as they may outlive everything else here.
   std::shared_ptr<StreamCounters> counters = std::make_shared<StreamCounters>();
   // Reports that the stream cannot continue. Any thread; the first report counts.

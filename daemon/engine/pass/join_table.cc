@@ -1,17 +1,15 @@
 #include "engine/pass/join_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace echoline::engine {
 
 JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start,
-                     FactorHistory factors, bool tails)
+                     OrderHistory history, bool tails)
     : core_(core),
       ring_(ring),
-      walk_(*core.plan, start, std::move(factors), tails),
+      walk_(*core.plan, start, std::move(history), tails),
       next_position_(walk_.position()),
       lanes_(core.plan->spec().lanes, core.ring_spec.batch_rows),
       lanes_known_(core.plan->spec().lanes == 1),
@@ -124,8 +122,8 @@ bool JoinTable::has_tails() const {
   return walk_.has_tails();
 }
 
-// Changes of the echo factor (semantics.md, Changing the factor). What is planned stays as it is;
-// the lock puts the change between two planned steps.
+// Changes of the order (semantics.md, Changing the factor). What is planned stays as it is; the
+// lock puts the change between two planned steps.
 
 std::uint32_t JoinTable::oldest_epoch() const {
   // Readers may still be in the epoch of the oldest batch that is not released.
@@ -136,13 +134,18 @@ std::uint32_t JoinTable::oldest_epoch() const {
   return kept == published_.end() ? next_position_.epoch : kept->start.epoch;
 }
 
+OrderHistory JoinTable::history() const {
+  const MutexLock lock(mutex_);
+  return walk_.history();
+}
+
 FactorHistory JoinTable::factors() const {
   const MutexLock lock(mutex_);
   return walk_.factors();
 }
 
-bool JoinTable::follows(plan::Position position, const FactorHistory& state) const {
-  const FactorHistory here = factors();
+bool JoinTable::follows(plan::Position position, const OrderHistory& state) const {
+  const OrderHistory here = history();
   if (!here.knows(position.epoch)) return false;
   // A state that was saved before a change takes part in the change, as an uninterrupted reader
   // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
@@ -150,33 +153,17 @@ bool JoinTable::follows(plan::Position position, const FactorHistory& state) con
          here.equals_from(position.epoch, state);
 }
 
-Status JoinTable::check_factor_change() const {
+JoinTable::NeededHistory JoinTable::needed_history() const {
   const MutexLock lock(mutex_);
-  FactorHistory needed = walk_.factors();
-  // What change_factor will forget does not count.
-  needed.forget_before(oldest_epoch());
-  if (needed.entries().size() < shm::kFactorLogEntries) return {};
-  return Status(Code::kResourceExhausted,
-                fmt::format("{} changes of the factor an epoch are possible, and so many were made "
-                            "since the first row of epoch {}, which trainers still read; try again "
-                            "in the next epoch",
-                            shm::kFactorLogEntries, oldest_epoch()));
+  NeededHistory needed{walk_.history(), oldest_epoch()};
+  needed.history.forget_before(needed.oldest_epoch);
+  return needed;
 }
 
-std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
+void JoinTable::change_order(const Change& change) {
   const MutexLock lock(mutex_);
-  if (walk_.factors().factor() == factor) return std::nullopt;
-  // Makes room in the ring's log, which holds kFactorLogEntries.
-  walk_.forget_factors_before(oldest_epoch());
-  // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
-  // without the change.
-  const shm::FactorLogEntry& entry =
-      walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
-  // Logged before any batch with the new factor can be published: trainers need it to name
-  // positions.
-  ring_.log_factor(entry);
-  return FactorStart{
-      .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
+  walk_.forget_changes_before(oldest_epoch());
+  change(walk_, ring_);
 }
 
 }  // namespace echoline::engine

@@ -12,7 +12,6 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
 #include "engine/walk/lane_set.h"
 #include "engine/walk/step_walk.h"
@@ -26,7 +25,7 @@ namespace echoline::engine {
 // Lock order: its mutex comes before those of items (in skip) and those inside ring::Ring.
 class JoinTable {
  public:
-  JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, FactorHistory factors,
+  JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, OrderHistory history,
             bool tails);
 
   // Of the pass's thread ------------------------------------------------------------------------
@@ -59,20 +58,23 @@ class JoinTable {
   plan::Position next_position() const;
   bool has_tails() const;
 
-  // The factor's changes that matter to the readers that are left.
+  // The changes that matter to the readers that are left.
+  OrderHistory history() const;
   FactorHistory factors() const;
   // Whether a trainer with this state gets the rows here that its state promises.
-  bool follows(plan::Position position, const FactorHistory& state) const;
-  // kResourceExhausted if the log of changes is full.
-  Status check_factor_change() const;
-  // What a change has to respect of the jobs that read the pass.
-  struct Readers {
-    std::uint64_t batch_rows_most = 0;
-    plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+  bool follows(plan::Position position, const OrderHistory& state) const;
+  // The changes as they are after those that no reader needs are forgotten; the epoch of the first
+  // row that some reader may still want.
+  struct NeededHistory {
+    OrderHistory history;
+    std::uint32_t oldest_epoch = 0;
   };
-  // Changes the factor from the next unplanned block on; nothing if it is the present one. The
-  // caller fills in the jobs. Only after check_factor_change, in the same step of the stream.
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
+  NeededHistory needed_history() const;
+  // Calls `change` between two planned steps, after changes that no reader needs are forgotten.
+  // What it appends to the history of the walk it has to log in the ring, before any batch of the
+  // new order can be published: trainers need it to name positions.
+  using Change = std::function<void(StepWalk& walk, ring::Ring& ring)>;
+  void change_order(const Change& change);
 
  private:
   // A published descriptor that may not be released yet.

@@ -34,7 +34,9 @@ Result<std::shared_ptr<Pass>> Pass::create(std::shared_ptr<StreamCore> core, Opt
                                            std::vector<MemoryBudget::Reservation> reservations) {
   ECHOLINE_ASSIGN(std::unique_ptr<ring::Ring> ring, ring::Ring::create(core->ring_spec));
   // The trainers of the new ring need the changes that led to its first row.
-  for (const shm::FactorLogEntry& entry : options.factors.entries()) ring->log_factor(entry);
+  const auto& [factors, weights] = options.history;
+  for (const shm::FactorLogEntry& entry : factors.entries()) ring->log_factor(entry);
+  for (const shm::WeightLogEntry& entry : weights.entries()) ring->log_weights(entry);
   return std::shared_ptr<Pass>(
       new Pass(std::move(core), std::move(options), std::move(reservations), std::move(ring)));
 }
@@ -56,7 +58,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       account_(std::make_shared<PassAccount>(core_->counters, options.window_bytes_max)),
       trace_(*core_),
       row_maker_(std::make_shared<RowMaker>(core_, ring_, account_, trace_.number())),
-      join_table_(*core_, *ring_, options.start, std::move(options.factors), options.tails),
+      join_table_(*core_, *ring_, options.start, std::move(options.history), options.tails),
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),

@@ -36,7 +36,7 @@ class Pass : public Agent {
  public:
   struct Options {
     plan::Position start = {};
-    FactorHistory factors;
+    OrderHistory history;
     bool tails = false;                  // publish rows that `drop` leaves over, from the start on
     std::uint64_t window_bytes_max = 0;  // decoded and finished data; more stays encoded
   };
@@ -61,7 +61,6 @@ class Pass : public Agent {
   bool stopping() const { return stopped_.load(); }
 
   // See JoinTable.
-  using Readers = JoinTable::Readers;
   Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
                                                  const LaneSet& lanes) {
     return join_table_.join(position, tails, lanes);
@@ -69,14 +68,13 @@ class Pass : public Agent {
   void keep_lanes(const LaneSet& wanted) { join_table_.keep_lanes(wanted); }
   plan::Position next_position() const { return join_table_.next_position(); }
   bool has_tails() const { return join_table_.has_tails(); }
+  OrderHistory history() const { return join_table_.history(); }
   FactorHistory factors() const { return join_table_.factors(); }
-  bool follows(plan::Position position, const FactorHistory& state) const {
+  bool follows(plan::Position position, const OrderHistory& state) const {
     return join_table_.follows(position, state);
   }
-  Status check_factor_change() const { return join_table_.check_factor_change(); }
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers) {
-    return join_table_.change_factor(factor, readers);
-  }
+  JoinTable::NeededHistory needed_history() const { return join_table_.needed_history(); }
+  void change_order(const JoinTable::Change& change) { join_table_.change_order(change); }
 
   // What the readers wait for now, if they wait.
   WaitCause wait_cause() const;

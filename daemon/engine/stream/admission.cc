@@ -42,7 +42,7 @@ plan::Position Admission::current_position(const Pass& foremost, const Pass& fac
 }
 
 Admission::Wish Admission::wish_of(const shm::AttachRequest& request, const Job& job) const {
-  // All ranks of a job have the same factors.
+  // All ranks of a job have the same changes.
   const Pass* of_job = consumers_.pass_of(job);
   if (request.join != shm::kJoinCurrent && request.join != shm::kJoinNextEpoch) {
     // `join: start`: epoch 0, row 0.
@@ -54,45 +54,42 @@ Admission::Wish Admission::wish_of(const shm::AttachRequest& request, const Job&
       passes_.foremost([&](const Pass& pass) { return consumers_.has_readers(pass); });
   // Nobody reads yet: `current` and `next epoch` are the beginning, too.
   if (foremost == nullptr) return {{}, of_job};
-  const Pass* factors = of_job == nullptr ? foremost : of_job;
+  const Pass* like = of_job == nullptr ? foremost : of_job;
   if (request.join == shm::kJoinNextEpoch) {
-    return {{foremost->next_position().epoch + 1, 0}, factors};
+    return {{foremost->next_position().epoch + 1, 0}, like};
   }
-  return {current_position(*foremost, *factors, job), factors};
+  return {current_position(*foremost, *like, job), like};
 }
 
 Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& job,
-                                  const PresentFactor& present) const {
-  Start start{{}, FactorHistory(*core_.plan), false};
+                                  const OrderControl& order) const {
+  Start start{{}, OrderHistory(*core_.plan), false};
   plan::Position position{request.epoch, request.row};
   if (request.join == shm::kJoinPosition) {
-    ECHOLINE_ASSIGN(start.factors, factors_of(request, core_));
-    // The factor may have changed since the state was saved, for other ranks that came with it.
+    ECHOLINE_ASSIGN(start.history, history_of(request, core_));
+    // The order may have changed since the state was saved, for other ranks that came with it.
     const Pass* of_job = consumers_.pass_of(job);
     // Only if the state agrees with what this pass did: the rank then reads on with its job.
-    if (of_job != nullptr && of_job->follows(position, start.factors)) {
-      start.factors = of_job->factors();
+    if (of_job != nullptr && of_job->follows(position, start.history)) {
+      start.history = of_job->history();
     }
   } else {
     const Wish wish = wish_of(request, job);
-    // A wish, not a state: with nobody reading, any pass at the position has right factors.
+    // A wish, not a state: with nobody reading, any pass at the position has the right order.
     position = wish.position;
-    start.any_factors = wish.same_factors_as == nullptr;
-    if (wish.same_factors_as != nullptr) {
-      start.factors = wish.same_factors_as->factors();
-    } else if (present.is_listed) {
-      // No other trainer decides: a new pass begins with it. `since` is the first row.
-      start.factors.append(position.epoch, {0, present.factor}, {});
-    }
-    if (!start.factors.knows(position.epoch)) {
+    start.any_history = wish.same_history_as == nullptr;
+    // Where no other trainer decides, a new pass begins with what was set last.
+    start.history = wish.same_history_as == nullptr ? order.first_history(position.epoch)
+                                                    : wish.same_history_as->history();
+    if (!start.history.knows(position.epoch)) {
       return Status(Code::kFailedPrecondition,
-                    fmt::format("job {} began in epoch {}, and how the echo factor changed before "
+                    fmt::format("job {} began in epoch {}, and how the order changed before "
                                 "its present epochs is not kept: this rank would get other "
                                 "batches than the others had; start it from a state of theirs",
                                 job.name, position.epoch));
     }
   }
-  ECHOLINE_ASSIGN(start.position, settle_position(position, start.factors, core_));
+  ECHOLINE_ASSIGN(start.position, settle_position(position, start.history.factors, core_));
   return start;
 }
 
@@ -100,10 +97,10 @@ bool Admission::needs_tails(const Consumer& consumer) const {
   return core_.ring_spec.last_batch == shm::kLastDrop && reads_off_grid(consumer, core_);
 }
 
-// `factors` refers to `start`, which the caller keeps until the join is done.
+// `history` refers to `start`, which the caller keeps until the join is done.
 PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
   return {.position = start.position,
-          .factors = start.any_factors ? nullptr : &start.factors,
+          .history = start.any_history ? nullptr : &start.history,
           .tails = needs_tails(consumer),
           .lanes = lanes_of(consumer, core_),
           .also_split_off = false,
@@ -113,7 +110,7 @@ PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& star
 }
 
 Pass::Options Admission::new_pass_for(const Consumer& consumer, const Start& start) const {
-  return {.start = start.position, .factors = start.factors, .tails = needs_tails(consumer)};
+  return {.start = start.position, .history = start.history, .tails = needs_tails(consumer)};
 }
 
 Attachment Admission::attachment_of(const Consumer& consumer, const JoinedPass& joined) {

@@ -1,4 +1,4 @@
-// Where a trainer that attaches begins to read, and with which echo factors.
+// Where a trainer that attaches begins to read, and with which echo factors and weights.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "engine/jobs/pending_ranks.h"
 #include "engine/open/stream_core.h"
 #include "engine/stream/attach_check.h"
+#include "engine/stream/order_control.h"
 #include "engine/stream/pass_set.h"
 
 namespace echoline::engine {
@@ -25,9 +26,10 @@ class Admission {
   // The trainer of this request, without a place to read yet. An error for a request that no pass
   // of the stream can serve.
   Result<Consumer> consumer_of(const AttachCall& call, std::uint64_t now_ns) const;
-  // Its start. `present` is the factor for a trainer without a state, where no other one reads.
+  // Its start. `order` has the factor and the weights for a trainer without a state, where no other
+  // one reads.
   Result<Start> start_of(const shm::AttachRequest& request, const Job& job,
-                         const PresentFactor& present) const;
+                         const OrderControl& order) const;
   // What it wants of the pass that it joins.
   PassSet::Wanted wanted_by(const Consumer& consumer, const Start& start) const;
   // The pass to build for it where no pass has its position.
@@ -37,7 +39,7 @@ class Admission {
  private:
   struct Wish {
     plan::Position position;
-    const Pass* same_factors_as = nullptr;  // null: no pass sets them
+    const Pass* same_history_as = nullptr;  // null: no pass sets it
   };
 
   // For a trainer without a state.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "engine/open/fingerprint.h"
 #include "plan/buckets.h"
@@ -89,10 +90,17 @@ Status check_request(const shm::AttachRequest& request, const Job& job, const St
   return request.has_fingerprint == 0 ? Status() : check_state(request, core);
 }
 
-Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core) {
-  // The request comes from another process: its count may be anything.
-  const std::size_t count = std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
-  return FactorHistory::of_state(*core.plan, request.epoch, std::span(request.changes, count));
+Result<OrderHistory> history_of(const shm::AttachRequest& request, const StreamCore& core) {
+  // The request comes from another process: its counts may be anything.
+  const std::size_t factors = std::min<std::size_t>(request.change_count, shm::kFactorChangesMax);
+  const std::size_t weights = std::min<std::size_t>(request.weight_count, shm::kWeightChangesMax);
+  ECHOLINE_ASSIGN(
+      FactorHistory of_factors,
+      FactorHistory::of_state(*core.plan, request.epoch, std::span(request.changes, factors)));
+  ECHOLINE_ASSIGN(
+      WeightHistory of_weights,
+      WeightHistory::of_state(*core.plan, request.epoch, std::span(request.weights, weights)));
+  return OrderHistory(std::move(of_factors), std::move(of_weights));
 }
 
 Result<plan::Position> settle_position(plan::Position position, const FactorHistory& factors,

@@ -7,7 +7,7 @@
 #include "echoline/shm/door.h"
 #include "engine/jobs/consumer.h"
 #include "engine/open/stream_core.h"
-#include "engine/walk/factor_history.h"
+#include "engine/walk/order_history.h"
 #include "plan/position.h"
 
 namespace echoline::engine {
@@ -15,15 +15,15 @@ namespace echoline::engine {
 // Checks ranks, batch size, and the saved state: it must be of this stream.
 Status check_request(const shm::AttachRequest& request, const Job& job, const StreamCore& core);
 
-// Where a trainer begins, and with which changes of the echo factor.
+// Where a trainer begins, and with which changes of the order.
 struct Start {
   plan::Position position;
-  FactorHistory factors;
-  bool any_factors = false;  // any pass that has the position will do
+  OrderHistory history;
+  bool any_history = false;  // any pass that has the position will do
 };
 
 // The changes that a saved state holds.
-Result<FactorHistory> factors_of(const shm::AttachRequest& request, const StreamCore& core);
+Result<OrderHistory> history_of(const shm::AttachRequest& request, const StreamCore& core);
 
 // The end of an epoch and the beginning of the next are one position: returns the latter. An error
 // for a row at which no batch of the stream begins.

@@ -7,7 +7,7 @@
 namespace echoline::engine {
 namespace {
 
-// A new pass lacks the position that it was built for only if a factor was changed meanwhile. If
+// A new pass lacks the position that it was built for only if the order was changed meanwhile. If
 // that happens again and again, the trainer is refused and tries again itself.
 constexpr std::uint32_t kBuildsMax = 3;
 
@@ -66,14 +66,13 @@ void AttachQueue::refuse_all(const Status& why) {
 }
 
 Status AttachQueue::decide_start(Waiting& waiting, const Consumer& consumer) {
-  const std::uint64_t changes = factor_control_.changes();
-  // A change of the factor may move the start, so it is decided again.
-  if (!waiting.start.has_value() || waiting.factor_changes != changes) {
-    ECHOLINE_ASSIGN(waiting.start, admission_.start_of(waiting.call.request, consumer.job,
-                                                       factor_control_.present()));
-    waiting.factor_changes = changes;
+  const std::uint64_t changes = order_.changes();
+  // A change may move the start, so it is decided again.
+  if (!waiting.start.has_value() || waiting.order_changes != changes) {
+    ECHOLINE_ASSIGN(waiting.start, admission_.start_of(waiting.call.request, consumer.job, order_));
+    waiting.order_changes = changes;
   }
-  return factor_control_.check_attach(consumer, *waiting.start);
+  return order_.check_attach(consumer, *waiting.start);
 }
 
 Result<std::optional<Attachment>> AttachQueue::try_join(Waiting& waiting, bool also_split_off,

@@ -10,7 +10,7 @@
 #include "engine/api/attach.h"
 #include "engine/jobs/attach_call.h"
 #include "engine/stream/admission.h"
-#include "engine/stream/factor_control.h"
+#include "engine/stream/order_control.h"
 #include "engine/stream/pass_set.h"
 
 namespace echoline::engine {
@@ -23,12 +23,9 @@ class AttachQueue {
   using PlaceFunction = std::function<Attachment(Consumer consumer, const JoinedPass& joined,
                                                  const AttachCall& call, const Start& start)>;
 
-  AttachQueue(const Admission& admission, const FactorControl& factor_control, PassSet& passes,
+  AttachQueue(const Admission& admission, const OrderControl& order, PassSet& passes,
               PlaceFunction place)
-      : admission_(admission),
-        factor_control_(factor_control),
-        passes_(passes),
-        place_(std::move(place)) {}
+      : admission_(admission), order_(order), passes_(passes), place_(std::move(place)) {}
 
   void add(AttachCall call) { waiting_.push_back({.call = std::move(call), .start = {}}); }
   // False if that connection does not wait here.
@@ -50,19 +47,19 @@ class AttachQueue {
     AttachCall call;
     // Decided at its first turn: it must not move on while its pass is under construction.
     std::optional<Start> start;
-    std::uint64_t factor_changes = 0;  // when the start was decided
-    std::uint32_t builds = 0;          // passes that were requested for it
+    std::uint64_t order_changes = 0;  // when the start was decided
+    std::uint32_t builds = 0;         // passes that were requested for it
   };
 
   // Nothing if no pass has the trainer's position; `options` are those of the pass that it needs.
   Result<std::optional<Attachment>> try_join(Waiting& waiting, bool also_split_off,
                                              std::uint64_t now_ns,
                                              std::optional<Pass::Options>& options);
-  // The start of a trainer, which holds until a factor changes.
+  // The start of a trainer, which holds until the factor or the weights change.
   Status decide_start(Waiting& waiting, const Consumer& consumer);
 
   const Admission& admission_;
-  const FactorControl& factor_control_;
+  const OrderControl& order_;
   PassSet& passes_;
   const PlaceFunction place_;
   std::deque<Waiting> waiting_;

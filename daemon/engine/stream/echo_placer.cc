@@ -75,7 +75,7 @@ class Opening {
       ECHOLINE_ASSIGN(
           const BuiltPass built,
           build_pass(opened_.core, budget_,
-                     {.start = {.epoch = epoch}, .factors = FactorHistory(*opened_.core->plan)}));
+                     {.start = {.epoch = epoch}, .history = OrderHistory(*opened_.core->plan)}));
       while (!built.pass().is_held_up()) {
         ECHOLINE_ASSIGN(const bool done, is_done(monotonic_ns() - begin_ns));
         if (done) return {};

@@ -7,18 +7,13 @@
 
 #include "base/log.h"
 #include "config/values.h"
+#include "engine/stream/change_check.h"
 #include "engine/stream/lane_choice.h"
 
 namespace echoline::engine {
 namespace {
 
-// The first ring layout that carries the changes to the trainers.
-constexpr std::uint32_t kLayoutMinorWithChanges = 2;
-
-Status cannot(std::string why) {
-  return Status(Code::kFailedPrecondition,
-                "the echo factor cannot be changed now: " + std::move(why));
-}
+Status cannot(const std::string& why) { return cannot_change(kFactorChange, why); }
 
 // A job with ranks on other hosts: their daemons decide for themselves.
 Status check_hosts(const StreamCore& core, const std::string& job) {
@@ -61,12 +56,6 @@ void FactorControl::set_present(std::uint32_t factor) {
 
 void FactorControl::begin_with(std::uint32_t factor) {
   if (factor != present_.factor && check_bounds(factor).ok()) set_present(factor);
-}
-
-FactorHistory FactorControl::first_factors() const {
-  FactorHistory factors(*core_.plan);
-  if (present_.is_listed) factors.append(0, {0, present_.factor}, {});
-  return factors;
 }
 
 bool FactorControl::is_everywhere(std::uint32_t factor) const {
@@ -119,56 +108,19 @@ Status FactorControl::check(std::uint32_t factor) const {
   if (drop && epoch_rows < core_.ring_spec.batch_rows) {
     return cannot("with it an epoch has less than a batch (last: drop)");
   }
-  // They bring their own list of changes, and the passes must be able to follow it.
-  if (barrier_.is_open()) {
-    return cannot("trainers of the daemon before are still awaited; ask again in some seconds");
-  }
+  ECHOLINE_TRY(check_followers(kFactorChange, consumers_, barrier_));
   for (const Consumer& consumer : consumers_.all()) {
-    ECHOLINE_TRY(check_trainer(consumer, epoch_rows));
+    ECHOLINE_TRY(check_batches(consumer, epoch_rows));
   }
   // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
-    ECHOLINE_TRY(member.pass->check_factor_change());
+    ECHOLINE_TRY(check_factor_change(*member.pass));
   }
   return {};
 }
 
-Status FactorControl::check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const {
-  const std::string name = fmt::format("job {} rank {}", consumer.job.name, consumer.rank);
-  if (consumer.moving) {
-    return cannot(name + " is on its way to another pass; ask again in some seconds");
-  }
-  ECHOLINE_TRY(check_ranks_together(consumer, name));
-  ECHOLINE_TRY(check_batches(consumer, name, epoch_rows));
-  if (consumer.layout_minor < kLayoutMinorWithChanges) {
-    return cannot(name +
-                  " has a client library of an older release, whose states would not tell of "
-                  "the change; install this daemon's");
-  }
-  return {};
-}
-
-Status FactorControl::check_ranks_together(const Consumer& consumer,
-                                           const std::string& name) const {
-  if (consumer.local_ranks < consumer.job.world_size) {
-    return cannot(
-        fmt::format("{} has ranks on other hosts, where the change would begin at another block; "
-                    "save a state, and start the job again after the factor was set on every host",
-                    name));
-  }
-  const std::list<Consumer>& all = consumers_.all();
-  const bool apart = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
-    return other.job == consumer.job && other.pass != consumer.pass;
-  });
-  if (!apart) return {};
-  return cannot(
-      fmt::format("the ranks of job {} read in different passes, where the change would begin "
-                  "at different blocks; start them together",
-                  consumer.job.name));
-}
-
-Status FactorControl::check_batches(const Consumer& consumer, const std::string& name,
-                                    std::uint64_t epoch_rows) const {
+Status FactorControl::check_batches(const Consumer& consumer, std::uint64_t epoch_rows) const {
+  const std::string name = name_of(consumer);
   const std::uint64_t batch_rows = core_.ring_spec.batch_rows, own = consumer.job.batch_size;
   // The client checks this for its own epochs; this is the most that any length of an epoch can
   // need: at its end two batches are held, with dropped rows between them.
@@ -196,36 +148,15 @@ std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
     Pass& pass = *member.pass;
     // Kept for first_changed_row, which compares both orders without the lock.
     FactorHistory before = pass.factors();
-    std::optional<FactorStart> start = pass.change_factor(factor, readers_of(pass));
+    std::optional<FactorStart> start =
+        change_factor(pass, factor, readers_of(pass, consumers_, core_));
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "echo factor {} from block {} of epoch {} on",
              config::format_thousandths(factor), start->block, start->epoch);
-    start->jobs = jobs_of(pass);
+    start->jobs = jobs_of(pass, consumers_);
     switches.push_back({*std::move(start), std::move(before), pass.factors()});
   }
   return switches;
-}
-
-Pass::Readers FactorControl::readers_of(const Pass& pass) const {
-  Pass::Readers readers{.batch_rows_most = core_.ring_spec.batch_rows, .foremost = {}};
-  for (const Consumer& consumer : consumers_.all()) {
-    if (consumer.pass.get() != &pass) continue;
-    readers.batch_rows_most =
-        std::max<std::uint64_t>(readers.batch_rows_most, consumer.job.batch_size);
-    // A trainer that came with a state: its row numbers count the rows of the order that the state
-    // was saved in, so rows before that position must not change.
-    if (consumer.start.row > 0) readers.foremost = std::max(readers.foremost, consumer.start);
-  }
-  return readers;
-}
-
-std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
-  std::vector<std::string> jobs;
-  for (const Consumer& consumer : consumers_.all()) {
-    // Rank 0 speaks for its job.
-    if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
-  }
-  return jobs;
 }
 
 Status FactorControl::check_attach(const Consumer& consumer, const Start& start) const {
@@ -233,13 +164,8 @@ Status FactorControl::check_attach(const Consumer& consumer, const Start& start)
     ECHOLINE_TRY(check_hosts(core_, consumer.job.name));
   }
   // Without changes an old library is right about every row.
-  const bool any = present_.has_changed || !start.factors.empty();
-  if (!any || consumer.layout_minor >= kLayoutMinorWithChanges) return {};
-  return Status(Code::kFailedPrecondition,
-                fmt::format("the echo factor of stream '{}' was changed, which this client library "
-                            "of an older release (ring layout {}.{}) knows nothing of; install the "
-                            "one of the daemon's release",
-                            core_.name, shm::kLayoutMajor, consumer.layout_minor));
+  const bool any = present_.has_changed || !start.history.factors.empty();
+  return any ? check_layout(kFactorChange, consumer, core_.name) : Status();
 }
 
 }  // namespace echoline::engine

@@ -33,8 +33,6 @@ class FactorControl {
   // Trainers without a state begin with this factor, which an earlier daemon kept; a factor out of
   // bounds is ignored. Before the first pass.
   void begin_with(std::uint32_t factor);
-  // Of a pass that begins with epoch 0, without a trainer's state.
-  FactorHistory first_factors() const;
   // Whether the present factor, and that of every pass, is this one.
   bool is_everywhere(std::uint32_t factor) const;
   // Ok if a change to this factor is possible now and every trainer can follow it.
@@ -49,23 +47,15 @@ class FactorControl {
   // library must know them, or its states would lack them and a later run would get another order.
   // With `factor: auto`, all ranks of its job must be on this host.
   Status check_attach(const Consumer& consumer, const Start& start) const;
-  void note_start(const Start& start) { present_.has_changed |= !start.factors.empty(); }
+  void note_start(const Start& start) { present_.has_changed |= !start.history.factors.empty(); }
 
  private:
   void set_present(std::uint32_t factor);
   // Whether the stream can ever have this factor.
   Status check_bounds(std::uint32_t factor) const;
-  // `epoch_rows`: of whole epochs with the new factor.
-  Status check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const;
-  // All ranks of a job must meet the same change at the same position.
-  Status check_ranks_together(const Consumer& consumer, const std::string& name) const;
-  // The trainer's own batches must still fit the slots.
-  Status check_batches(const Consumer& consumer, const std::string& name,
-                       std::uint64_t epoch_rows) const;
-  // What the trainers of a pass require of a change.
-  Pass::Readers readers_of(const Pass& pass) const;
-  // The names of the jobs that read the pass.
-  std::vector<std::string> jobs_of(const Pass& pass) const;
+  // The trainer's own batches must still fit the slots. `epoch_rows`: of whole epochs with the new
+  // factor.
+  Status check_batches(const Consumer& consumer, std::uint64_t epoch_rows) const;
   // Rows of a whole epoch with this factor.
   std::uint64_t epoch_rows_with(std::uint32_t factor) const;
 

@@ -51,7 +51,7 @@ std::optional<JobSplitter::Request> JobSplitter::look(std::uint64_t now_ns) {
     if (slow.empty() || request.has_value() || now_ns < retry_ns_) continue;
     request = {member.pass,
                {.start = start_of_others(member.pass, slow),
-                .factors = member.pass->factors(),
+                .history = member.pass->history(),
                 .tails = member.pass->has_tails()}};
   }
   return request;

@@ -49,8 +49,8 @@ Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
     if (member.ended || pass.stopping()) continue;
     // A pass that was split off is for the jobs in it: others would wait for their slow job again.
     if (member.split_off && !wanted.also_split_off && !wanted.has_own_job(pass)) continue;
-    // A trainer with a state needs a pass whose changes of the factor agree with the state.
-    if (wanted.factors != nullptr && !pass.follows(wanted.position, *wanted.factors)) continue;
+    // A trainer with a state needs a pass whose changes agree with the state.
+    if (wanted.history != nullptr && !pass.follows(wanted.position, *wanted.history)) continue;
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
                     pass.join(wanted.position, wanted.tails, wanted.lanes));
     // No place here, though the pass may have the position: another pass may have it, too.

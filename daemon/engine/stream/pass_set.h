@@ -44,7 +44,7 @@ class PassSet {
   // What a trainer wants of the pass that it joins.
   struct Wanted {
     plan::Position position;
-    const FactorHistory* factors = nullptr;  // null: those of the pass
+    const OrderHistory* history = nullptr;  // null: that of the pass
     bool tails = false;
     LaneSet lanes;
     bool also_split_off = false;

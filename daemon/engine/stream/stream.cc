@@ -33,10 +33,10 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       attendance_(*core_, passes_, workers),
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
-      echo_factor_(*core_, attendance_, passes_, reattach_barrier_),
+      order_(*core_, definition_, attendance_, passes_, reattach_barrier_),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
-          admission_, echo_factor_.control(), passes_,
+          admission_, order_, passes_,
           [this](Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                  const Start& start) { return place(std::move(consumer), joined, call, start); }) {}
 
@@ -87,16 +87,15 @@ void Stream::admit_waiting(std::uint64_t now_ns) {
   if (!needed.has_value()) return;
   // First, so that their memory is free when the new pass reserves its own.
   retire(passes_.take_idle([this](const Pass& pass) { return attendance_.is_unread(pass); }));
-  construction_ = {.factor_changes = echo_factor_.control().changes(),
-                   .connection = attach_queue_.first()};
+  construction_ = {.order_changes = order_.changes(), .connection = attach_queue_.first()};
   work_.build = std::move(needed);
 }
 
 void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
   const std::optional<PassConstruction> purpose = std::exchange(construction_, {});
   if (!purpose.has_value()) return;
-  // The factor was changed meanwhile: a trainer that still needs a pass requests another one.
-  const bool outdated = purpose->factor_changes != echo_factor_.control().changes();
+  // The order was changed meanwhile: a trainer that still needs a pass requests another one.
+  const bool outdated = purpose->order_changes != order_.changes();
   if (purpose->split.has_value()) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
   } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
@@ -114,7 +113,7 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
 
 Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const AttachCall& call,
                          const Start& start) {
-  echo_factor_.control().note_start(start);
+  order_.note_start(start);
   consumer.pass = joined.pass;
   Attachment attachment = Admission::attachment_of(consumer, joined);
   attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
@@ -133,8 +132,7 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
-  if (check_open().ok()) echo_factor_.follow_ratio(now_ns);
-  retire(echo_factor_.take_idle());
+  if (check_open().ok()) order_.echo_factor().follow_ratio(now_ns);
   request_split(now_ns);
   retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
 }
@@ -143,7 +141,7 @@ void Stream::request_split(std::uint64_t now_ns) {
   std::optional<JobSplitter::Request> split = job_splitter_.look(now_ns);
   if (!split.has_value() || construction_.has_value() || !check_open().ok()) return;
   work_.build = split->options;
-  construction_ = {.factor_changes = echo_factor_.control().changes(), .split = std::move(split)};
+  construction_ = {.order_changes = order_.changes(), .split = std::move(split)};
 }
 
 void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass> built,
@@ -158,7 +156,8 @@ void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass>
 }
 
 StreamWork Stream::take_work() {
-  work_.kept_factor = echo_factor_.take_kept();
+  retire(order_.take_idle());
+  work_.kept = order_.take_kept();
   return std::exchange(work_, {});
 }
 
@@ -176,16 +175,9 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
   }
 }
 
-Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
-  ECHOLINE_TRY(check_open());
-  auto switches = echo_factor_.set(factor);
-  retire(echo_factor_.take_idle());
-  return switches;
-}
-
 StreamStats Stream::stats(std::uint64_t now_ns) const {
   StreamStats stats;
-  report_definition(*core_, definition_, echo_factor_.control().present(), stats);
+  report_definition(*core_, definition_, order_.present_factor(), order_.present_weights(), stats);
   report_counters(*core_, stats);
   stats.state = !failure_.ok() ? "failed" : closed_ ? "drained" : "ready";
   stats.error = failure_.message();

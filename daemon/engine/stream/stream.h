@@ -16,8 +16,8 @@
 #include "engine/stream/admission.h"
 #include "engine/stream/attach_queue.h"
 #include "engine/stream/attendance.h"
-#include "engine/stream/echo_factor.h"
 #include "engine/stream/job_splitter.h"
+#include "engine/stream/order_control.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
 
@@ -33,13 +33,12 @@ struct StreamWork {
   // A pass to build; the answer goes to pass_built(). At most one is under construction.
   std::optional<Pass::Options> build;
   std::vector<TrainerNotice> notices;
-  // An echo factor to be kept over restarts.
-  std::optional<std::uint32_t> kept_factor;
+  OrderSettings kept;  // over restarts
 };
 
 // Why a pass is under construction.
 struct PassConstruction {
-  std::uint64_t factor_changes = 0;                // before it
+  std::uint64_t order_changes = 0;                 // before it
   std::uint64_t connection = 0;                    // for this trainer,
   std::optional<JobSplitter::Request> split = {};  // or to move jobs to it
 };
@@ -53,8 +52,8 @@ class Stream {
   // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
-  // To be set before the first pass, if it is not the configured one.
-  FactorControl& factor_control() { return echo_factor_.control(); }
+  // Changes of it are for a stream that takes trainers (check_open).
+  OrderControl& order() { return order_; }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -83,11 +82,6 @@ class Stream {
   bool is_drained() const { return attendance_.consumers().are_drained(); }
   std::vector<std::shared_ptr<Pass>> passes() const { return passes_.passes(); }
   std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
-
-  // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
-  // trainers without a state begin with it. Errors change nothing: kInvalidArgument out of bounds;
-  // kFailedPrecondition if not all trainers could follow, or if the daemon sets the factor.
-  Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
 
   const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
@@ -125,7 +119,7 @@ class Stream {
   StreamWork work_;
   // They refer to the members above:
   Admission admission_;
-  EchoFactor echo_factor_;
+  OrderControl order_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/open/open_seek_indexes.h"
-#include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_order.h"
 
 namespace echoline::engine {
 namespace {
@@ -76,9 +76,9 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
       for (const std::shared_ptr<Pass>& pass : passes) retire_pass(*pass);
     });
   }
-  if (work.kept_factor.has_value()) {
-    const KeptFactor kept(state_dir_, name, stream.core()->ring_spec.fingerprint);
-    passes_loop_->post([kept, factor = *work.kept_factor] { kept.save(factor); });
+  if (!work.kept.empty()) {
+    const KeptOrder files(state_dir_, name, stream.core()->ring_spec.fingerprint);
+    passes_loop_->post([files, kept = std::move(work.kept)] { files.save(kept); });
   }
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "engine/open/open_stream.h"
 #include "engine/stream/echo_placer.h"
-#include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_order.h"
 
 namespace echoline::engine {
 
@@ -23,14 +23,13 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   auto stream = std::make_unique<Stream>(
       std::move(opened), definition, static_cast<std::uint32_t>(pool->worker_count()),
       ReattachBarrier(trainers_file->left_behind(name), monotonic_ns() + reattach_grace_ns));
-  const std::optional<std::uint32_t> kept =
-      KeptFactor(options.state_dir, name, core->ring_spec.fingerprint).load();
-  if (kept.has_value()) stream->factor_control().begin_with(*kept);
+  stream->order().begin_with(
+      KeptOrder(options.state_dir, name, core->ring_spec.fingerprint).load());
   // It has no trainers, so no ring and no passes.
   if (core->serves) return stream;
   // Without a trainer, so that the first one finds batches ready.
   ECHOLINE_ASSIGN(BuiltPass pass,
-                  build_pass(core, *budget, {.factors = stream->factor_control().first_factors()}));
+                  build_pass(core, *budget, {.history = stream->order().first_history(0)}));
   // On an error the stream ends here, and its destructor stops the pass.
   ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
   // The last question: a caller that left meanwhile gets no stream.

@@ -15,7 +15,7 @@
 #include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/first_changed_row.h"
-#include "engine/stream/kept_factor.h"
+#include "engine/stream/kept_order.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
 
@@ -24,7 +24,7 @@ namespace {
 
 // What is kept of a stream over restarts.
 void forget_all(const StreamCore& core, const std::string& state_dir) {
-  KeptFactor(state_dir, core.name, core.ring_spec.fingerprint).remove();
+  KeptOrder(state_dir, core.name, core.ring_spec.fingerprint).remove();
   const Status removed = KeptEchoPlace(state_dir, core.name).remove();
   if (!removed.ok()) log_warning("engine", "the place of 'echo' stays: {}", removed.message());
 }
@@ -117,6 +117,19 @@ OpenOptions open_options(const v1::Daemon& daemon) {
           .seek_index = daemon.seek_index(),
           .serves = !daemon.serve().listen().empty(),
           .stall_report_ns = daemon.stall_report()};
+}
+
+// One step under the lock. To find the rows at which a new factor shows takes up to a second: that
+// is done without it.
+template <typename Change>
+auto change_order(SharedStreams& shared, StreamDriver& driver, const std::string& name,
+                  const Change& change) -> decltype(change(std::declval<OrderControl&>())) {
+  const MutexLock lock(shared.mutex);
+  ECHOLINE_ASSIGN(Stream * stream, shared.table.find(name));
+  ECHOLINE_TRY(stream->check_open());
+  auto changed = change(stream->order());
+  driver.do_work(shared, name, *stream);
+  return changed;
 }
 
 }  // namespace
@@ -266,19 +279,18 @@ void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& 
   driver_.attach({connection, request, peer, std::move(reply)});
 }
 
-// The change is one step under the lock; finding the exact rows takes up to a second, without it.
 Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& name,
                                                           std::uint32_t factor) {
-  std::vector<FactorSwitch> switches;
-  std::shared_ptr<StreamCore> core;
-  {
-    const MutexLock lock(shared_.mutex);
-    ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
-    ECHOLINE_ASSIGN(switches, stream->set_echo(factor));
-    driver_.do_work(shared_, name, *stream);
-    core = stream->core();
-  }
+  const auto set = [factor](OrderControl& order) { return order.echo_factor().set(factor); };
+  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
+  ECHOLINE_ASSIGN(auto switches, change_order(shared_, driver_, name, set));
   return starts_of(*core->plan, std::move(switches));
+}
+
+Result<std::vector<WeightStart>> StreamRegistry::set_weights(const std::string& name,
+                                                             const NamedWeights& weights) {
+  const auto set = [&weights](OrderControl& order) { return order.weights().set(weights); };
+  return change_order(shared_, driver_, name, set);
 }
 
 Status StreamRegistry::forget_echo_place(const std::string& name) {
@@ -291,9 +303,8 @@ EngineStats StreamRegistry::stats() const {
   EngineStats stats;
   stats.streams = shared_.table.opening_stats();
   const std::uint64_t now_ns = monotonic_ns();
-  for (const auto& [name, stream] : shared_.table.streams()) {
+  for (const auto& [name, stream] : shared_.table.streams())
     stats.streams.push_back(stream->stats(now_ns));
-  }
   stats.memory_budget = budget_.budget_bytes();
   stats.memory_reserved = budget_.reserved_bytes();
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());

@@ -34,6 +34,8 @@ class StreamRegistry : public Engine {
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
   Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
+  Result<std::vector<WeightStart>> set_weights(const std::string& name,
+                                               const NamedWeights& weights) override;
   Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                              SampleAnswer answer) override {

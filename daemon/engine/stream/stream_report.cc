@@ -15,16 +15,19 @@ namespace echoline::engine {
 
 namespace {
 
-// Of a mixture.
-void report_sources(const StreamCore& core, const v1::Stream& definition, StreamStats& stats) {
+// Of a mixture with these weights.
+void report_sources(const StreamCore& core, const v1::Stream& definition, const Weights& weights,
+                    StreamStats& stats) {
   const v1::Mix* const mix = config::mix_step(definition);
   if (mix == nullptr) return;
   const plan::PlanSpec& spec = core.plan->spec();
   const std::vector<std::uint64_t> records = plan::source_sizes(spec);
-  const plan::MixRows rows(*spec.mix, records);
+  plan::MixSpec present = *spec.mix;
+  present.weights = weights;
+  const plan::MixRows rows(present, records);
   for (std::size_t source = 0; source < records.size(); ++source) {
     stats.sources.push_back({.name = mix->sources(static_cast<int>(source)).name(),
-                             .weight = spec.mix->weights[source],
+                             .weight = weights[source],
                              .records = records[source],
                              .records_per_epoch = rows.taken()[source],
                              .rows = core.counters->source_rows[source].load()});
@@ -34,7 +37,7 @@ void report_sources(const StreamCore& core, const v1::Stream& definition, Stream
 }  // namespace
 
 void report_definition(const StreamCore& core, const v1::Stream& definition,
-                       const PresentFactor& present, StreamStats& stats) {
+                       const PresentFactor& present, const Weights& weights, StreamStats& stats) {
   const record::Index& index = core.data_set->index();
   const ring::RingSpec& spec = core.ring_spec;
   stats.name = core.name;
@@ -57,7 +60,7 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.echo_choice = core.echo_choice;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
-  report_sources(core, definition, stats);
+  report_sources(core, definition, weights, stats);
 }
 
 namespace {
@@ -168,9 +171,13 @@ std::map<std::string, std::string> states_of(const StreamCore& core, const Consu
     state["batch_size"] = consumer.job.batch_size;
     nlohmann::ordered_json& changes = state["changes"] = nlohmann::ordered_json::array();
     // Without changes that begin after the position: a state holds what its order depends on.
-    const FactorHistory factors = consumer.pass->factors().as_of(position);
-    for (const plan::FactorChange& change : factors.list(position.epoch)) {
+    const OrderHistory history = consumer.pass->history().as_of(position);
+    for (const plan::FactorChange& change : history.factors.list(position.epoch)) {
       changes.push_back({change.block, change.factor});
+    }
+    // As the client library, which knows no key without a need.
+    for (const plan::WeightChange& change : history.weights.list(position.epoch)) {
+      state["weights"].push_back({change.row, change.weights});
     }
     states[consumer.job.name] = state.dump();
   }

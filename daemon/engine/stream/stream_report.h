@@ -15,7 +15,7 @@ namespace echoline::engine {
 
 // What does not change while the stream lives, except for the factor.
 void report_definition(const StreamCore& core, const v1::Stream& definition,
-                       const PresentFactor& present, StreamStats& stats);
+                       const PresentFactor& present, const Weights& weights, StreamStats& stats);
 
 // The counters that the passes, the fetcher and the caches keep.
 void report_counters(const StreamCore& core, StreamStats& stats);

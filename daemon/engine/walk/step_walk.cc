@@ -11,9 +11,9 @@ constexpr std::uint64_t kReadRows = 4096;
 
 }  // namespace
 
-StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails)
+StepWalk::StepWalk(const plan::Plan& plan, plan::Position start, OrderHistory history, bool tails)
     : plan_(plan),
-      factors_(std::move(factors)),
+      history_(std::move(history)),
       tails_(tails || start.row % plan.spec().batch_rows != 0),
       position_(start) {
   enter_epoch();
@@ -31,9 +31,8 @@ void StepWalk::enter_epoch() {
 
 void StepWalk::remake_epoch() {
   const std::uint64_t batch_rows = plan_.spec().batch_rows;
-  // Made again with the changes of the factor; rows that were walked stay the same, because a
-  // change begins at a block of which nothing was walked.
-  epoch_ = plan_.epoch(position_.epoch, factors_.list(position_.epoch));
+  // Rows that were walked stay the same, because a change begins where nothing was walked.
+  epoch_ = history_.order(plan_, position_.epoch);
   // The buffer has rows of the order before.
   buffer_.clear();
   buffered_from_ = 0;
@@ -53,18 +52,18 @@ const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::ui
                                                    plan::Position from) {
   // Never before what is walked already.
   from = std::max(from, position_);
-  if (!factors_.empty() && factors_.entries().back().epoch > from.epoch) {
+  if (!history_.factors.empty() && history_.factors.entries().back().epoch > from.epoch) {
     // The one before begins later still, and was to hold from there on.
-    const shm::FactorLogEntry later = factors_.entries().back();
-    return factors_.append(later.epoch, {later.block, factor},
-                           {later.since_epoch, later.since_row});
+    const shm::FactorLogEntry later = history_.factors.entries().back();
+    return history_.factors.append(later.epoch, {later.block, factor},
+                                   {later.since_epoch, later.since_row});
   }
   const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
   // No room in this epoch: the next one begins with the factor, at block 0. The state of its row 1
   // is the first to contain it.
-  if (!change) return factors_.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
+  if (!change) return history_.factors.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
   const shm::FactorLogEntry& entry =
-      factors_.append(from.epoch, *change, {from.epoch, from.row + 1});
+      history_.factors.append(from.epoch, *change, {from.epoch, from.row + 1});
   // The rest of the present epoch has another order now.
   if (from.epoch == position_.epoch) remake_epoch();
   return entry;
@@ -73,7 +72,7 @@ const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::ui
 // The change as it can begin in this epoch, if it can.
 std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, std::uint32_t factor,
                                                           std::uint64_t clear_rows) const {
-  std::vector<plan::FactorChange> list = factors_.list(from.epoch);
+  std::vector<plan::FactorChange> list = history_.factors.list(from.epoch);
   const auto order = plan_.epoch(from.epoch, list);
   const bool is_walked = from.epoch == position_.epoch && rows_left() == 0;
   if (is_walked || order->rows() < from.row + clear_rows) return std::nullopt;
@@ -97,6 +96,38 @@ void StepWalk::walk_tails() {
   if (position_.row < end_) end_ = epoch_->rows();
 }
 
+const shm::WeightLogEntry& StepWalk::change_weights(const Weights& weights, plan::Position from) {
+  WeightHistory& history = history_.weights;
+  from = std::max(from, position_);
+  if (from == position_ && position_.row >= end_) from = {position_.epoch + 1, 0};
+  if (!history.empty() && history.entries().back().epoch > from.epoch) {
+    // The one before begins later still, and was to hold from there on.
+    const shm::WeightLogEntry& later = history.entries().back();
+    from = {later.epoch, later.since_epoch == later.epoch ? later.since_row - 1 : 0};
+  }
+  const std::optional<plan::WeightChange> change = weights_within(from, weights);
+  if (!change) {
+    return history.append(from.epoch + 1, {.row = 0, .weights = weights}, {from.epoch + 1, 1});
+  }
+  const shm::WeightLogEntry& entry =
+      history.append(from.epoch, *change, {from.epoch, from.row + 1});
+  if (from.epoch == position_.epoch) remake_epoch();
+  return entry;
+}
+
+std::optional<plan::WeightChange> StepWalk::weights_within(plan::Position from,
+                                                           const Weights& weights) const {
+  std::vector<plan::WeightChange> list = history_.weights.list(from.epoch);
+  const auto order = history_.order(plan_, from.epoch);
+  // Not before the last change, which may begin behind what is walked.
+  const std::uint64_t row = std::max(order->next_item(std::min(from.row, order->rows())),
+                                     list.empty() ? 0 : list.back().row);
+  if (!list.empty() && list.back().row == row) list.pop_back();
+  list.push_back({.row = row, .weights = weights});
+  // The end of the epoch is near, or together with its other weights a source would come too often.
+  return plan_.check_weights(list).ok() ? std::optional(std::move(list.back())) : std::nullopt;
+}
+
 Step StepWalk::next() {
   if (position_.row >= end_) {
     position_ = {position_.epoch + 1, 0};
@@ -110,7 +141,7 @@ Step StepWalk::next() {
   const bool fixed = plan_.spec().fixed_batches();
   if (fixed) read_batch(step);
   step.rows = static_cast<std::uint32_t>(step.uses.size());
-  step.rows_end = fixed ? step.start.row + step.rows : factors_.rows(step.start.epoch);
+  step.rows_end = fixed ? step.start.row + step.rows : factors().rows(step.start.epoch);
   position_.row += std::min<std::uint64_t>(batch_rows, rows_left());
   // Computed after the step: the mark belongs to the last step with rows of the epoch.
   step.end_of_epoch = position_.row >= end_;

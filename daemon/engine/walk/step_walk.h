@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "engine/walk/factor_history.h"
+#include "engine/walk/order_history.h"
 #include "plan/plan.h"
 #include "plan/position.h"
 
@@ -32,7 +32,7 @@ class StepWalk {
  public:
   // `tails`, or a start off the stream's grid: as after walk_tails(). So who reads on that grid
   // misses nothing, wherever the walk began.
-  StepWalk(const plan::Plan& plan, plan::Position start, FactorHistory factors, bool tails);
+  StepWalk(const plan::Plan& plan, plan::Position start, OrderHistory history, bool tails);
 
   Step next();
   // Goes on with the batch of its own grid that holds `position`, if that lies ahead; true if any
@@ -46,25 +46,33 @@ class StepWalk {
   bool has_tails() const { return tails_; }
   std::uint32_t tails_from() const { return tails_from_; }
 
-  const FactorHistory& factors() const { return factors_; }
+  const OrderHistory& history() const { return history_; }
+  const FactorHistory& factors() const { return history_.factors; }
   // Another factor from the first block on of which nothing was walked, nor lies before `from`;
   // from the next epoch on where this one's last blocks are too near (semantics.md, Changing the
   // factor), or its end is less than `clear_rows` away before or after the change: a job whose last
   // batches were begun must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                            plan::Position from = {});
-  void forget_factors_before(std::uint32_t epoch) { factors_.forget_before(epoch); }
+  // Other weights of the sources from the first row without echo on of which nothing was walked,
+  // nor lies before `from`; from the next epoch on where this one has no such row. The plan accepts
+  // them as those of whole epochs.
+  const shm::WeightLogEntry& change_weights(const Weights& weights, plan::Position from = {});
+  void forget_changes_before(std::uint32_t epoch) { history_.forget_before(epoch); }
 
  private:
   // Opens the epoch of the position, or the next one that has a step.
   void enter_epoch();
-  // Asks the plan for the present epoch again, with the present changes of the factor.
+  // Asks the plan for the present epoch again, with the present changes.
   void remake_epoch();
   // Notes where an epoch was ended with rows left.
   void end_epoch();
   // The change as it can begin in the epoch of `from`; nothing if it cannot.
   std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
                                                   std::uint64_t clear_rows) const;
+  // The list of the epoch of `from` with a change of the weights; nothing if it cannot begin there.
+  std::optional<plan::WeightChange> weights_within(plan::Position from,
+                                                   const Weights& weights) const;
   // For plans with fixed batches: fills in which batch and which use the step is, and removes the
   // rows that the batch does not have.
   void read_batch(Step& step);
@@ -73,7 +81,7 @@ class StepWalk {
   std::uint64_t rows_left() const { return end_ - position_.row; }
 
   const plan::Plan& plan_;
-  FactorHistory factors_;
+  OrderHistory history_;
   bool tails_;
   std::uint32_t tails_from_ = 0;
   plan::Position position_;

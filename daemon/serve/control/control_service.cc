@@ -39,6 +39,24 @@ void fill_start(const engine::FactorStart& from, v1::FactorStart& start) {
   start.set_row(from.row);
 }
 
+void fill_start(const engine::WeightStart& from, v1::WeightStart& start) {
+  start.mutable_jobs()->Add(from.jobs.begin(), from.jobs.end());
+  start.set_epoch(from.epoch);
+  start.set_row(from.row);
+}
+
+engine::NamedWeights weights_of(const v1::SetWeightsRequest& request) {
+  return {request.weights_thousandths().begin(), request.weights_thousandths().end()};
+}
+
+// Where a change begins in each pass.
+template <typename Starts, typename Response>
+grpc::Status answer(const Starts& starts, Response& response) {
+  if (!starts.ok()) return to_grpc(starts.status());
+  for (const auto& from : *starts) fill_start(from, *response.add_starts());
+  return grpc::Status::OK;
+}
+
 grpc::StatusCode grpc_code(Code code) {
   switch (code) {
     case Code::kOk:
@@ -188,10 +206,15 @@ grpc::Status ControlService::SetEcho(grpc::ServerContext* context,
                                      v1::SetEchoResponse* response) {
   audit(*context, "SetEcho", request->name());
   if (request->forget_place()) return to_grpc(daemon_.engine->forget_echo_place(request->name()));
-  const auto starts = daemon_.engine->set_echo(request->name(), request->factor_thousandths());
-  if (!starts.ok()) return to_grpc(starts.status());
-  for (const engine::FactorStart& from : *starts) fill_start(from, *response->add_starts());
-  return grpc::Status::OK;
+  return answer(daemon_.engine->set_echo(request->name(), request->factor_thousandths()),
+                *response);
+}
+
+grpc::Status ControlService::SetWeights(grpc::ServerContext* context,
+                                        const v1::SetWeightsRequest* request,
+                                        v1::SetWeightsResponse* response) {
+  audit(*context, "SetWeights", request->name());
+  return answer(daemon_.engine->set_weights(request->name(), weights_of(*request)), *response);
 }
 
 void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
@@ -202,9 +225,8 @@ void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& st
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
-  for (const engine::StreamStats& stream : all_stats(*daemon_.engine, *daemon_.kept).streams) {
+  for (const auto& stream : all_stats(*daemon_.engine, *daemon_.kept).streams)
     fill(stream, *response->add_streams());
-  }
   return grpc::Status::OK;
 }
 

@@ -23,6 +23,8 @@ class ControlService final : public v1::Control::Service {
                      v1::DrainResponse* response) override;
   grpc::Status SetEcho(grpc::ServerContext* context, const v1::SetEchoRequest* request,
                        v1::SetEchoResponse* response) override;
+  grpc::Status SetWeights(grpc::ServerContext* context, const v1::SetWeightsRequest* request,
+                          v1::SetWeightsResponse* response) override;
   grpc::Status ListStreams(grpc::ServerContext* context, const v1::ListStreamsRequest* request,
                            v1::ListStreamsResponse* response) override;
   grpc::Status WatchStats(grpc::ServerContext* context, const v1::WatchStatsRequest* request,

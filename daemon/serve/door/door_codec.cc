@@ -68,6 +68,13 @@ Status check_changes(const shm::AttachRequest& request) {
   return {};
 }
 
+Status check_weights(const shm::AttachRequest& request) {
+  if (request.weight_count > shm::kWeightChangesMax)
+    return invalid(fmt::format("{} changes of the weights; at most {} an epoch are possible",
+                               request.weight_count, shm::kWeightChangesMax));
+  return {};
+}
+
 Status check_numbers(const shm::AttachRequest& request) {
   if (request.world_size == 0 || request.world_size > kWorldSizeMax)
     return invalid(
@@ -83,7 +90,8 @@ Status check_numbers(const shm::AttachRequest& request) {
   if (request.local_ranks > request.world_size)
     return invalid(fmt::format("{} ranks on this host, of {} in all", request.local_ranks,
                                request.world_size));
-  return check_changes(request);
+  ECHOLINE_TRY(check_changes(request));
+  return check_weights(request);
 }
 
 template <std::size_t kBytes>
@@ -102,11 +110,11 @@ Result<shm::AttachRequest> parse_request(std::span<const std::byte> message) {
   // Versions before the length: a client of another version has another length, and must learn why.
   ECHOLINE_TRY(check_versions(preamble));
   // Exactly: trailing bytes would be of another version.
-  shm::AttachRequest request;
-  if (message.size() != sizeof request)
-    return invalid(fmt::format("{} bytes; door {}.{} has {}", message.size(), shm::kDoorMajor,
-                               shm::kDoorMinor, sizeof request));
-  std::memcpy(&request, message.data(), sizeof request);
+  shm::AttachRequest request{};
+  if (message.size() != sizeof request && message.size() != shm::kRequestBytesWithoutWeights)
+    return invalid(fmt::format("{} bytes; door {}.{} has {} or {}", message.size(), shm::kDoorMajor,
+                               shm::kDoorMinor, shm::kRequestBytesWithoutWeights, sizeof request));
+  std::memcpy(&request, message.data(), message.size());
   ECHOLINE_TRY(check_name(request.stream, "stream's"));
   ECHOLINE_TRY(check_name(request.job, "job's"));
   ECHOLINE_TRY(check_numbers(request));

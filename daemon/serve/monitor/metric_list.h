@@ -108,6 +108,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Bytes of the budget that streams and passes have reserved."},
     {"echoline_mix_samples_total", "stream,source",
      "Samples in published batches by source, echoes included; only of streams with the step mix."},
+    {"echoline_mix_weight", "stream,source",
+     "Weight of each source that was set last; passes of trainers with older states can have "
+     "another. Only of streams with the step mix."},
     {"echoline_passes", "stream",
      "Passes. A pass is a group of jobs that share each prepared batch."},
     {"echoline_prepare_bytes_total", "stream",

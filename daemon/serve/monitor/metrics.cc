@@ -336,6 +336,7 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_samples_total", {name, "echoed"}, stream.samples_echoed);
   for (const engine::MixedSourceStats& source : stream.sources) {
     families.add("echoline_mix_samples_total", {name, source.name}, source.rows);
+    families.add("echoline_mix_weight", {name, source.name}, source.weight / 1000.0);
   }
   families.add("echoline_records_checked_total", {name, "agreed"}, stream.records_agreed);
   families.add("echoline_records_checked_total", {name, "disagreed"}, stream.records_disagreed);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "echoline/shm/futex.h"
 #include "echoline/shm/ring_layout.h"
@@ -49,11 +50,12 @@ inline void write_state(WriterPage& writer, WriterState state) {
   word(writer.state).store(state, std::memory_order_release);
 }
 
-// W8. Appends an entry to the factor log, before the first descriptor that it affects is published
-// (W1). It overwrites the oldest entry, which no reader needs any more.
-inline void write_factor(FactorLog& log, const FactorLogEntry& entry) {
+// W8. Appends an entry to a log of changes (FactorLog, WeightLog), before the first descriptor that
+// it affects is published (W1). It overwrites the oldest entry, which no reader needs any more.
+template <typename Log, typename Entry>
+void write_change(Log& log, const Entry& entry) {
   const std::uint64_t count = word(log.count).load(std::memory_order_relaxed);
-  log.entries[count % kFactorLogEntries] = entry;
+  log.entries[count % std::size(log.entries)] = entry;
   word(log.count).store(count + 1, std::memory_order_release);
 }
 
@@ -97,9 +99,10 @@ inline std::uint32_t read_state(const WriterPage& writer) {
   return word(writer.state).load(std::memory_order_acquire);
 }
 
-// R8. Entries [0, result) were written; the newest kFactorLogEntries of them are still there. After
-// R1 they include every change that affects the descriptors seen.
-inline std::uint64_t read_factor_count(const FactorLog& log) {
+// R8. Entries [0, result) were written; as many of the newest as the log holds are still there.
+// After R1 they include every change that affects the descriptors seen.
+template <typename Log>
+std::uint64_t read_change_count(const Log& log) {
   return word(log.count).load(std::memory_order_acquire);
 }
 

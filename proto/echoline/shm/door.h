@@ -18,18 +18,19 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kDoorMagic = 0x31524F4F44484345;  // "ECHDOOR1"
 inline constexpr std::uint32_t kDoorMajor = 1;
-inline constexpr std::uint32_t kDoorMinor = 3;
+inline constexpr std::uint32_t kDoorMinor = 4;
 // Clients from this version on understand kNoticeOpening.
 inline constexpr std::uint32_t kDoorMinorOpening = 3;
 inline constexpr std::size_t kNameBytes = 128;
 inline constexpr std::size_t kTextBytes = 1024;
 inline constexpr std::size_t kFactorChangesMax = 64;
+inline constexpr std::size_t kWeightChangesMax = kWeightLogEntries;
 
 enum JoinAt : std::uint32_t {
   kJoinStart = 1,    // epoch 0, row 0
   kJoinCurrent = 2,  // the position of the running pass
   kJoinNextEpoch = 3,
-  kJoinPosition = 4,  // `epoch`, `row` and the changes, from a saved state
+  kJoinPosition = 4,  // `epoch`, `row`, the changes and the weights, from a saved state
 };
 
 struct FactorEntry {
@@ -38,6 +39,14 @@ struct FactorEntry {
   std::uint32_t ahead;   // the entry is for this many epochs after the message's `epoch` (door 1.2)
 };
 
+struct WeightEntry {
+  std::uint64_t row;    // without echo
+  std::uint32_t ahead;  // as that of FactorEntry
+  std::uint32_t source_count;
+  std::uint32_t weights[kMixSourcesMax];  // thousandths, of each source
+};
+
+// A request without weights ends before `weight_count`, as all requests did before door 1.4.
 struct AttachRequest {
   std::uint64_t magic;
   std::uint32_t door_major;
@@ -59,7 +68,12 @@ struct AttachRequest {
   std::uint32_t change_count;
   std::uint32_t local_ranks;  // number of the job's ranks on this host; 0: not known (door 1.1)
   FactorEntry changes[kFactorChangesMax];
+  std::uint32_t weight_count;
+  std::uint32_t reserved0;
+  WeightEntry weights[kWeightChangesMax];
 };
+
+inline constexpr std::size_t kRequestBytesWithoutWeights = offsetof(AttachRequest, weight_count);
 
 struct AttachReply {
   std::uint64_t magic;
@@ -99,7 +113,8 @@ std::string_view text(const char (&field)[N]) {
   return all.substr(0, all.find('\0'));
 }
 
-static_assert(std::is_trivially_copyable_v<AttachRequest> && sizeof(AttachRequest) == 1368);
+static_assert(std::is_trivially_copyable_v<AttachRequest> && sizeof(AttachRequest) == 5728 &&
+              kRequestBytesWithoutWeights == 1368);
 static_assert(std::is_trivially_copyable_v<AttachReply> && sizeof(AttachReply) == 2096);
 static_assert(std::is_trivially_copyable_v<Notice> && sizeof(Notice) == 1040);
 

@@ -12,8 +12,9 @@
 
 namespace echoline::shm {
 
-// Whether the state at position (epoch, row) contains this entry.
-inline bool holds_at(const FactorLogEntry& entry, std::uint32_t epoch, std::uint64_t row) {
+// Whether the state at position (epoch, row) contains this entry, of the factor or of weights.
+template <typename Entry>
+bool holds_at(const Entry& entry, std::uint32_t epoch, std::uint64_t row) {
   return std::tie(entry.since_epoch, entry.since_row) <= std::tie(epoch, row);
 }
 

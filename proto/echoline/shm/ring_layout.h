@@ -11,13 +11,15 @@ namespace echoline::shm {
 
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952484345;  // "ECHRING1"
 inline constexpr std::uint32_t kLayoutMajor = 1;
-inline constexpr std::uint32_t kLayoutMinor = 3;
+inline constexpr std::uint32_t kLayoutMinor = 4;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 128;
 inline constexpr std::size_t kFieldRankMax = 6;
 inline constexpr std::size_t kFieldNameBytes = 64;
 inline constexpr std::size_t kFingerprintBytes = 16;
 inline constexpr std::size_t kFactorLogEntries = 64;
+inline constexpr std::size_t kWeightLogEntries = 16;
+inline constexpr std::size_t kMixSourcesMax = 64;
 
 // Names of the per-row fields that every ring has in addition to the fields of the stream.
 inline constexpr char kSampleIdField[] = "__sample_id__";  // uint64
@@ -80,7 +82,8 @@ struct RingHeader {
   std::uint32_t echo_point;  // plan::EchoPoint
   std::uint64_t seed;
   Section factor_log;  // FactorLog (layout 1.2)
-  std::uint64_t reserved[6];
+  Section weight_log;  // WeightLog (layout 1.4); 0, 0 without sources that have weights
+  std::uint64_t reserved[4];
 };
 
 struct FieldEntry {
@@ -155,6 +158,23 @@ struct FactorLog {
   alignas(kLineBytes) FactorLogEntry entries[kFactorLogEntries];
 };
 
+// A change of the weights of a mixture's sources.
+struct WeightLogEntry {
+  std::uint64_t row;        // of `epoch` without echo: from this one on with these weights
+  std::uint64_t since_row;  // states at this position and later contain the entry: row within
+  std::uint32_t since_epoch;
+  std::uint32_t epoch;
+  std::uint32_t source_count;
+  std::uint32_t reserved0;
+  std::uint32_t weights[kMixSourcesMax];  // thousandths, of each source
+};
+
+// Written only by the daemon (layout 1.4), as FactorLog.
+struct WeightLog {
+  alignas(kLineBytes) std::uint64_t count;
+  alignas(kLineBytes) WeightLogEntry entries[kWeightLogEntries];
+};
+
 // The losses of rows by use: [0] of fresh rows, [1] of second uses; the last one has all later
 // uses.
 inline constexpr std::size_t kLossUses = 16;
@@ -207,6 +227,8 @@ static_assert(sizeof(Descriptor) == 128 && std::is_trivially_copyable_v<Descript
 static_assert(sizeof(WriterPage) == 384 && std::is_trivially_copyable_v<WriterPage>);
 static_assert(sizeof(FactorLogEntry) == 48 && std::is_trivially_copyable_v<FactorLogEntry>);
 static_assert(sizeof(FactorLog) == 3200 && std::is_trivially_copyable_v<FactorLog>);
+static_assert(sizeof(WeightLogEntry) == 288 && std::is_trivially_copyable_v<WeightLogEntry>);
+static_assert(sizeof(WeightLog) == 4736 && std::is_trivially_copyable_v<WeightLog>);
 static_assert(sizeof(CursorPage) == 896 && std::is_trivially_copyable_v<CursorPage>);
 
 }  // namespace echoline::shm

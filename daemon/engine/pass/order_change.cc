@@ -1,0 +1,59 @@
+#include "engine/pass/order_change.h"
+
+#include <fmt/format.h>
+
+namespace echoline::engine {
+namespace {
+
+Status check_room(std::size_t entries, std::size_t entries_max, const char* what,
+                  std::uint32_t oldest_epoch) {
+  if (entries < entries_max) return {};
+  return Status(Code::kResourceExhausted,
+                fmt::format("{} changes of {} an epoch are possible, and so many were made "
+                            "since the first row of epoch {}, which trainers still read; try again "
+                            "in the next epoch",
+                            entries_max, what, oldest_epoch));
+}
+
+}  // namespace
+
+Status check_factor_change(const Pass& pass) {
+  const auto [history, oldest_epoch] = pass.needed_history();
+  return check_room(history.factors.entries().size(), shm::kFactorLogEntries, "the factor",
+                    oldest_epoch);
+}
+
+Status check_weight_change(const Pass& pass) {
+  const auto [history, oldest_epoch] = pass.needed_history();
+  return check_room(history.weights.entries().size(), shm::kWeightLogEntries, "the weights",
+                    oldest_epoch);
+}
+
+std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers) {
+  std::optional<FactorStart> start;
+  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
+    if (walk.factors().factor() == factor) return;
+    // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
+    // without the change.
+    const shm::FactorLogEntry& entry =
+        walk.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
+    ring.log_factor(entry);
+    start = {
+        .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
+  });
+  return start;
+}
+
+std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
+                                          const Readers& readers) {
+  std::optional<WeightStart> start;
+  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
+    if (walk.history().weights.weights() == weights) return;
+    const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
+    ring.log_weights(entry);
+    start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+  });
+  return start;
+}
+
+}  // namespace echoline::engine

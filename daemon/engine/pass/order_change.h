@@ -1,0 +1,33 @@
+// Changes of a pass's order: of its echo factor (semantics.md, Changing the factor), and of the
+// weights of its sources. What is planned stays as it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/status.h"
+#include "engine/api/stats.h"
+#include "engine/pass/pass.h"
+#include "engine/walk/weight_history.h"
+#include "plan/position.h"
+
+namespace echoline::engine {
+
+// What a change has to respect of the jobs that read the pass.
+struct Readers {
+  std::uint64_t batch_rows_most = 0;
+  plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+};
+
+// kResourceExhausted if the ring's log of these changes is full.
+Status check_factor_change(const Pass& pass);
+Status check_weight_change(const Pass& pass);
+
+// Changes the factor from the next unplanned block on; nothing if it is the present one. The caller
+// fills in the jobs. Only after check_factor_change, in the same step of the stream.
+std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers);
+// Likewise the weights, from the next row without echo of which nothing is planned.
+std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
+                                          const Readers& readers);
+
+}  // namespace echoline::engine

@@ -1,0 +1,100 @@
+#include "engine/stream/change_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "echoline/shm/ring_layout.h"
+
+namespace echoline::engine {
+namespace {
+
+Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
+                            const Consumer& consumer) {
+  if (consumer.local_ranks < consumer.job.world_size) {
+    return cannot_change(
+        kind, fmt::format("{} has ranks on other hosts, where the change would begin at another "
+                          "{}; {}",
+                          name_of(consumer), kind.place, kind.on_hosts));
+  }
+  const std::list<Consumer>& all = consumers.all();
+  const bool apart = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
+    return other.job == consumer.job && other.pass != consumer.pass;
+  });
+  if (!apart) return {};
+  return cannot_change(
+      kind,
+      fmt::format("the ranks of job {} read in different passes, where the change would begin "
+                  "at different {}s; start them together",
+                  consumer.job.name, kind.place));
+}
+
+Status check_follower(const ChangeKind& kind, const Consumers& consumers,
+                      const Consumer& consumer) {
+  if (consumer.moving) {
+    return cannot_change(
+        kind, name_of(consumer) + " is on its way to another pass; ask again in some seconds");
+  }
+  ECHOLINE_TRY(check_ranks_together(kind, consumers, consumer));
+  if (consumer.layout_minor >= kind.layout_minor) return {};
+  return cannot_change(kind, name_of(consumer) +
+                                 " has a client library of an older release, whose states would "
+                                 "not tell of the change; install this daemon's");
+}
+
+}  // namespace
+
+std::string name_of(const Consumer& consumer) {
+  return fmt::format("job {} rank {}", consumer.job.name, consumer.rank);
+}
+
+Status cannot_change(const ChangeKind& kind, const std::string& why) {
+  return Status(Code::kFailedPrecondition,
+                fmt::format("{} cannot be changed now: {}", kind.what, why));
+}
+
+Status check_followers(const ChangeKind& kind, const Consumers& consumers,
+                       const ReattachBarrier& barrier) {
+  // They bring their own list of changes, and the passes must be able to follow it.
+  if (barrier.is_open()) {
+    return cannot_change(
+        kind, "trainers of the daemon before are still awaited; ask again in some seconds");
+  }
+  for (const Consumer& consumer : consumers.all()) {
+    ECHOLINE_TRY(check_follower(kind, consumers, consumer));
+  }
+  return {};
+}
+
+Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std::string& stream) {
+  if (consumer.layout_minor >= kind.layout_minor) return {};
+  return Status(Code::kFailedPrecondition,
+                fmt::format("stream '{}' had a change of {}, which this client library of an older "
+                            "release (ring layout {}.{}) knows nothing of; install the one of the "
+                            "daemon's release",
+                            stream, kind.what, shm::kLayoutMajor, consumer.layout_minor));
+}
+
+Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core) {
+  Readers readers{.batch_rows_most = core.ring_spec.batch_rows, .foremost = {}};
+  for (const Consumer& consumer : consumers.all()) {
+    if (consumer.pass.get() != &pass) continue;
+    readers.batch_rows_most =
+        std::max<std::uint64_t>(readers.batch_rows_most, consumer.job.batch_size);
+    // A trainer that came with a state: its row numbers count the rows of the order that the state
+    // was saved in, so rows before that position must not change.
+    if (consumer.start.row > 0) readers.foremost = std::max(readers.foremost, consumer.start);
+  }
+  return readers;
+}
+
+std::vector<std::string> jobs_of(const Pass& pass, const Consumers& consumers) {
+  std::vector<std::string> jobs;
+  for (const Consumer& consumer : consumers.all()) {
+    // Rank 0 speaks for its job.
+    if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
+  }
+  return jobs;
+}
+
+}  // namespace echoline::engine

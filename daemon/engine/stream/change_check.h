@@ -1,0 +1,49 @@
+// What a change of the order while it is read asks of the trainers, and what it must respect of
+// them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/jobs/consumers.h"
+#include "engine/jobs/reattach_barrier.h"
+#include "engine/open/stream_core.h"
+#include "engine/pass/order_change.h"
+
+namespace echoline::engine {
+
+// For messages: what changes, where it begins, what to do on several hosts; and the first minor
+// ring layout that carries the changes to the trainers.
+struct ChangeKind {
+  const char* what;   // "the echo factor"
+  const char* place;  // "block"
+  const char* on_hosts;
+  std::uint32_t layout_minor;
+};
+inline constexpr ChangeKind kFactorChange{
+    "the echo factor", "block",
+    "save a state, and start the job again after the factor was set on every host", 2};
+inline constexpr ChangeKind kWeightChange{
+    "the weights", "row",
+    "end the job with a checkpoint, and bring the change in a state that one host has read with it",
+    4};
+
+// kFailedPrecondition: cannot be changed now, and why.
+Status cannot_change(const ChangeKind& kind, const std::string& why);
+// Every trainer can follow the change, and all ranks of a job meet it at one position.
+Status check_followers(const ChangeKind& kind, const Consumers& consumers,
+                       const ReattachBarrier& barrier);
+// A trainer that attaches can follow the changes that there are.
+Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std::string& stream);
+
+// What the trainers of a pass require of a change.
+Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core);
+// The names of the jobs that read the pass.
+std::vector<std::string> jobs_of(const Pass& pass, const Consumers& consumers);
+
+// "job j rank 0"
+std::string name_of(const Consumer& consumer);
+
+}  // namespace echoline::engine
