@@ -14,6 +14,7 @@ from support.batches import rows_of
 from support.cached_daemon import CachedDaemon
 from support.daemon_process import stream_yaml
 from support.process_case import ProcessCase, main
+from support.programs import wait_until
 from support.records import Records
 
 from memcached_server import Memcached  # of tests/servers
@@ -85,7 +86,7 @@ class Caches(ProcessCase):
     def test_a_lower_size_takes_effect_at_the_next_start(self):
         with CachedDaemon(self.records.stream(self.disk_step(1.1))) as daemon:
             daemon.read("--epochs", 2)
-            self.assertGreater(daemon.total("echoline_cache_bytes", level="disk"), 0.9 * self.records.bytes)
+            wait_until(lambda: daemon.total("echoline_cache_bytes", level="disk") > 0.9 * self.records.bytes, "all on the disk")
         with CachedDaemon(self.records.stream(self.disk_step(0.4))) as daemon:
             held = sum(path.stat().st_blocks * 512 for path in self.disk.rglob("*") if path.is_file())
             self.assertLess(held, 0.41 * self.records.bytes)
