@@ -208,7 +208,7 @@ class Boxes(unittest.TestCase):
         records = []
         for number, given in enumerate(golden):
             kind, text = file(given["objects"])
-            paths = [pathlib.Path(self.folder, f"{name}{number}.{one}") for one in ("png", kind)]
+            paths = tuple(pathlib.Path(self.folder, f"{name}{number}.{one}") for one in ("png", kind))
             drawing(*given["size"][::-1]).save(paths[0])
             paths[1].write_text(text)
             records.append(paths)
