@@ -98,7 +98,7 @@ Box cutout_box(const UseKey& key, std::uint8_t step, std::uint32_t height, std::
 }
 
 JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
-                             const std::array<double, 4>& amounts) {
+                             const std::array<double, 4>& amounts, double probability) {
   SampleRandom random(key, step);
   JitterDraw draw;
   draw.order = {Jitter::kBrightness, Jitter::kContrast, Jitter::kSaturation, Jitter::kHue};
@@ -108,6 +108,8 @@ JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
     draw.factors[i] = uniform_in(random, std::max(0.0, 1 - amounts[i]), 1 + amounts[i]);
   }
   draw.factors[3] = uniform_in(random, -amounts[3], amounts[3]);
+  // Last, so that the order and the factors are those of versions without a probability.
+  draw.changes = chance_drawn(random, probability);
   return draw;
 }
 

@@ -73,13 +73,14 @@ enum class Jitter : std::uint8_t { kBrightness, kContrast, kSaturation, kHue };
 struct JitterDraw {
   std::array<Jitter, 4> order{};
   std::array<double, 4> factors{};  // by Jitter; hue as a share of the circle
+  bool changes = true;              // false with the rest of the probability
 };
 
-// Draws a uniform order of the four, then one factor each, as torchvision's ColorJitter does.
-// `amounts` is by Jitter: factors are uniform in [max(0, 1 - amount), 1 + amount], the hue in
-// [-amount, amount].
+// Draws a uniform order of the four, then one factor each, as torchvision's ColorJitter does, and
+// whether the step changes this use. `amounts` is by Jitter: factors are uniform in [max(0, 1 -
+// amount), 1 + amount], the hue in [-amount, amount].
 JitterDraw color_jitter_draw(const UseKey& key, std::uint8_t step,
-                             const std::array<double, 4>& amounts);
+                             const std::array<double, 4>& amounts, double probability);
 
 struct IouCropSettings {
   Range scale{};

@@ -59,13 +59,14 @@ class CutoutOp final : public Op {
 
 class ColorJitterOp final : public Op {
  public:
-  ColorJitterOp(const std::array<double, 4>& amounts, std::uint8_t step)
-      : amounts_(amounts), step_(step) {}
+  ColorJitterOp(const std::array<double, 4>& amounts, double probability, std::uint8_t step)
+      : amounts_(amounts), probability_(probability), step_(step) {}
 
   bool keeps_place() const override { return true; }
   void apply(const Work& work, Picture& picture, bool in_row) const override {
+    const JitterDraw draw = color_jitter_draw(work.key, step_, amounts_, probability_);
+    if (!draw.changes) return;
     std::uint8_t* pixels = picture.editable(in_row);
-    const JitterDraw draw = color_jitter_draw(work.key, step_, amounts_);
     // All factors are drawn, also those of amount 0: otherwise a changed amount would change the
     // other draws.
     for (const Jitter kind : draw.order) {
@@ -77,6 +78,7 @@ class ColorJitterOp final : public Op {
 
  private:
   const std::array<double, 4> amounts_;
+  const double probability_;
   const std::uint8_t step_;
 };
 
@@ -113,7 +115,8 @@ Status compile_color_jitter(const v1::Step& step, std::uint8_t number, FieldProg
     return out_of_range("hue", settings.hue(), "0 to 0.5");
   const std::array<double, 4> amounts{settings.brightness(), settings.contrast(),
                                       settings.saturation(), settings.hue()};
-  return program.append(std::make_unique<ColorJitterOp>(amounts, number));
+  ECHOLINE_ASSIGN(const double probability, probability_of(settings, 1));
+  return program.append(std::make_unique<ColorJitterOp>(amounts, probability, number));
 }
 
 }  // namespace

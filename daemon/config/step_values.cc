@@ -96,11 +96,13 @@ Status check_annotations(const v1::DecodeField& field, const SourceLocations& lo
   const std::string& as = field.as();
   const bool annotations =
       as.starts_with("voc_") || as.starts_with("coco_") || as.starts_with("yolo_");
-  const bool masks = as == "mask" || as == "mask16" || as.starts_with("coco_mask");
+  const bool masks =
+      as == "mask" || as == "mask16" || as.starts_with("coco_mask") || as.starts_with("yolo_mask");
   const bool labels = annotations && (as.ends_with("_labels") || masks);
   if (field.classes_size() > 0 && !labels) {
-    return locations.error(field, "classes",
-                           "is for labels, as: voc_labels and such, and for coco_mask");
+    return locations.error(
+        field, "classes",
+        "is for labels, as: voc_labels and such, for coco_mask and for yolo_mask");
   }
   if (!masks && field.has_ignore()) {
     return locations.error(field, "ignore", "is for masks, not for " + as);

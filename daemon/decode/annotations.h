@@ -24,11 +24,12 @@ struct Range {
   std::size_t size() const { return end - begin; }
 };
 
-// The pixels of an object as COCO's `segmentation` gives them, not checked yet.
+// The pixels of an object as a file gives them, not checked yet.
 struct Outline {
   enum class Kind : std::uint8_t {
     kNone,
-    kPolygons,  // `range` of Annotations::polygons
+    kPolygons,  // `range` of Annotations::polygons, in pixels
+    kShares,    // the same, in shares of the picture's sides
     kRuns,      // `range` of Annotations::numbers
     kText,      // runs as text: `range` of Annotations::names
     kOther      // no segmentation
@@ -48,9 +49,8 @@ struct Annotations {
     std::size_t name_begin = 0;  // of its class, in `names`
     std::size_t name_end = 0;
     bool flag = false;  // difficult, or a crowd
-    // Of COCO:
     Outline outline;
-    Range points;  // x, y and visibility of each key point, in `numbers`
+    Range points;  // of COCO: x, y and visibility of each key point, in `numbers`
   };
 
   std::vector<Object> objects;
@@ -93,8 +93,8 @@ Status read_voc(std::span<const std::byte> file, std::size_t objects_max, Annota
 // The name is category_id, or category_name where there is none; the flag is iscrowd. What is wrong
 // with a segmentation or with key points is no error here: only who needs them checks them.
 Status read_coco(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
-// YOLO: text, a line `class centre_x centre_y width height` for each object, as shares of the
-// picture's sides.
+// YOLO: text, a line for each object, with shares of the picture's sides: a box, `class centre_x
+// centre_y width height`, or an outline, `class x1 y1 x2 y2 x3 y3 ...`, whose bounds are the box.
 Status read_yolo(std::span<const std::byte> file, std::size_t objects_max, Annotations& out);
 
 // Errors that the readers share; `object` counts from 0.

@@ -58,7 +58,6 @@ using FieldResult = Result<std::unique_ptr<Field>>;
 FieldResult make_image_field(const v1::DecodeField& entry);  // rgb, gray
 FieldResult make_text_field(const v1::DecodeField& entry);   // text, bytes
 FieldResult make_mask_field(const v1::DecodeField& entry);   // mask, mask16
-FieldResult make_coco_mask_field(const v1::DecodeField& entry);
 FieldResult make_coco_points_field(const v1::DecodeField& entry);
 FieldResult make_points_field(const v1::DecodeField& entry);  // keypoints
 FieldResult make_audio_field(const v1::DecodeField& entry);
@@ -75,6 +74,9 @@ template <ReadAnnotations reader>
 FieldResult make_label_field(const v1::DecodeField& entry);
 template <ReadAnnotations reader>
 FieldResult make_flag_field(const v1::DecodeField& entry);
+// Class ids drawn from the outlines of a file of annotations.
+template <ReadAnnotations reader>
+FieldResult make_outline_mask_field(const v1::DecodeField& entry);
 
 // The type of a mask: its ids' type, `ignore` and `shape`.
 Result<FieldType> mask_type(const v1::DecodeField& entry);

@@ -30,8 +30,10 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"keypoints", make_points_field},
                                 {"mask", make_mask_field, false, false, true},
                                 {"mask16", make_mask_field, false, false, true},
-                                {"coco_mask", make_coco_mask_field},
-                                {"coco_mask16", make_coco_mask_field}};
+                                {"coco_mask", make_outline_mask_field<read_coco>},
+                                {"coco_mask16", make_outline_mask_field<read_coco>},
+                                {"yolo_mask", make_outline_mask_field<read_yolo>},
+                                {"yolo_mask16", make_outline_mask_field<read_yolo>}};
 
 }  // namespace
 

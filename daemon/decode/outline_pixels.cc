@@ -104,24 +104,37 @@ bool add_crossings(const Edge& edge, const ImageSize& size, std::uint64_t& budge
   return true;
 }
 
-Status add_polygon(std::span<const double> numbers, std::size_t object, const ImageSize& size,
+struct Polygon {
+  std::span<const double> numbers;  // x and y of each corner
+  double pixels_x = 1;              // of the unit of x
+  double pixels_y = 1;
+
+  std::size_t corners() const { return numbers.size() / 2; }
+  double x(std::size_t i) const { return numbers[2 * i] * pixels_x; }
+  double y(std::size_t i) const { return numbers[2 * i + 1] * pixels_y; }
+};
+
+Status add_polygon(const Polygon& polygon, std::size_t object, const ImageSize& size,
                    std::uint64_t& budget, OutlineScratch& scratch) {
+  const std::span<const double> numbers = polygon.numbers;
   if (numbers.size() < kCornersMin * 2 || numbers.size() % 2 != 0) {
     return refused(object, fmt::format("a polygon of {} numbers; it has x and y of each corner, "
                                        "and three corners or more",
                                        numbers.size()));
   }
-  for (const double number : numbers) {
-    if (std::fabs(number) <= kPlaceMax) continue;
-    return refused(object, fmt::format("a polygon with the number {}", number));
+  for (std::size_t i = 0; i < polygon.corners(); ++i) {
+    for (const double place : {polygon.x(i), polygon.y(i)}) {
+      if (std::fabs(place) <= kPlaceMax) continue;
+      return refused(object, fmt::format("a polygon with the number {}", place));
+    }
   }
   const auto corner = [&](std::size_t i) -> Point {
-    const std::size_t at = 2 * i % numbers.size();
-    return {rounded(numbers[at] * kFine), rounded(numbers[at + 1] * kFine)};
+    return {rounded(polygon.x(i) * kFine), rounded(polygon.y(i) * kFine)};
   };
   scratch.edges.clear();
-  for (std::size_t i = 0; i < numbers.size() / 2; ++i) {
-    if (add_crossings(Edge(corner(i), corner(i + 1)), size, budget, scratch.edges)) continue;
+  for (std::size_t i = 0; i < polygon.corners(); ++i) {
+    const std::size_t next = (i + 1) % polygon.corners();
+    if (add_crossings(Edge(corner(i), corner(next)), size, budget, scratch.edges)) continue;
     return {Code::kResourceExhausted,
             fmt::format("annotation {} has polygons that cross too many columns", object)};
   }
@@ -224,9 +237,13 @@ Status outline_pixels(const Annotations& found, std::size_t number, const ImageS
   }
   if (outline.range.size() == 0) return refused(number, "no segmentation");
   for (std::size_t i = outline.range.begin; i < outline.range.end; ++i) {
-    const Range& polygon = found.polygons[i];
-    ECHOLINE_TRY(add_polygon(std::span(found.numbers).subspan(polygon.begin, polygon.size()),
-                             number, size, budget, scratch));
+    const Range& range = found.polygons[i];
+    Polygon polygon{std::span(found.numbers).subspan(range.begin, range.size())};
+    if (outline.kind == Kind::kShares) {
+      polygon.pixels_x = size.width;
+      polygon.pixels_y = size.height;
+    }
+    ECHOLINE_TRY(add_polygon(polygon, number, size, budget, scratch));
   }
   return {};
 }

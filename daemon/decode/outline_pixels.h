@@ -1,4 +1,4 @@
-// The pixels of an object of COCO, from its polygons or run lengths.
+// The pixels of an object, from its polygons or run lengths.
 #pragma once
 
 #include <cstdint>

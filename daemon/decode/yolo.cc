@@ -1,6 +1,8 @@
-// YOLO annotations: a line of five numbers for each object.
+// YOLO annotations: a line for each object, a box or an outline.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -11,7 +13,8 @@ namespace echoline::decode {
 namespace {
 
 constexpr std::string_view kBetweenWords = " \t\r";
-constexpr std::size_t kColumns = 5;
+constexpr std::size_t kBoxNumbers = 4;
+constexpr std::size_t kOutlineNumbersMin = 6;  // three corners
 
 // The next word of `line`, which it is removed from; empty at the end.
 std::string_view next_word(std::string_view& line) {
@@ -42,22 +45,46 @@ bool is_class(std::string_view word) {
   return error == std::errc() && stop == end;
 }
 
+std::array<double, 4> box_of(std::span<const double> values) {
+  const double x = values[0], y = values[1], width = values[2], height = values[3];
+  return {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+}
+
+std::array<double, 4> bounds_of(std::span<const double> corners) {
+  std::array<double, 4> box{corners[0], corners[1], corners[0], corners[1]};
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    double& least = box[i % 2];
+    double& most = box[i % 2 + 2];
+    least = std::min(least, corners[i]);
+    most = std::max(most, corners[i]);
+  }
+  return box;
+}
+
 Status read_line(std::string_view line, std::size_t number, Annotations& out) {
   std::string_view rest = line;
   const std::string_view name = next_word(rest);
   if (!is_class(name)) return refused(number, "does not begin with the number of a class", line);
-  std::array<double, kColumns - 1> values{};
-  for (double& value : values) {
-    if (!is_number(next_word(rest), value)) {
-      return refused(number, "is not `class centre_x centre_y width height`", line);
-    }
+  const std::size_t begin = out.numbers.size();
+  bool numbers = true;
+  for (std::string_view word = next_word(rest); numbers && !word.empty(); word = next_word(rest)) {
+    numbers = is_number(word, out.numbers.emplace_back());
   }
-  if (!next_word(rest).empty()) {
-    return refused(number, "has more than five columns, as for outlines, which are not read", line);
-  }
-  const auto [x, y, width, height] = values;
+  const std::span values = std::span(out.numbers).subspan(begin);
   Annotations::Object object;
-  object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+  if (numbers && values.size() == kBoxNumbers) {
+    object.box = box_of(values);
+  } else if (numbers && values.size() >= kOutlineNumbersMin && values.size() % 2 == 0) {
+    object.box = bounds_of(values);
+    object.outline.kind = Outline::Kind::kShares;
+    object.outline.range = {out.polygons.size(), out.polygons.size() + 1};
+    out.polygons.push_back({begin, out.numbers.size()});
+  } else {
+    return refused(number,
+                   "is neither a box, `class centre_x centre_y width height`, nor an outline, "
+                   "`class x1 y1 x2 y2 x3 y3 ...`",
+                   line);
+  }
   ECHOLINE_TRY(check_box(object.box, out.objects.size()));
   out.set_name(object, name);
   out.objects.push_back(object);

@@ -1,6 +1,6 @@
 """Boxes move with their image exactly as torchvision.transforms.v2 moves them (golden/boxes.json), masks as it moves
 them, key points by the same numbers, and the pixels of the steps for detection are Pillow's. Masks of COCO's
-segmentations equal those of pycocotools (golden/coco_masks.json)."""
+segmentations and YOLO's outlines equal those of pycocotools (golden/coco_masks.json, golden/yolo_masks.json)."""
 import json
 import math
 import pathlib
@@ -31,6 +31,11 @@ COCO_MASK = """decode {
   fields { key: "image" value { key: "png" as: "gray" } }
   fields { key: "mask" value { key: "json" as: "coco_mask" } }
   fields { key: "wide" value { key: "json" as: "coco_mask16" classes: ["2", "3", "1"] ignore: 1000 } } }"""
+YOLO_MASK = """decode {
+  fields { key: "image" value { key: "png" as: "gray" } }
+  fields { key: "boxes" value { key: "txt" as: "yolo_boxes" } }
+  fields { key: "mask" value { key: "txt" as: "yolo_mask" } }
+  fields { key: "wide" value { key: "txt" as: "yolo_mask16" classes: ["2", "0", "1"] ignore: 1000 } } }"""
 
 
 def points_of(number, boxes):
@@ -197,23 +202,43 @@ class Boxes(unittest.TestCase):
             theirs = torch.nn.functional.interpolate(line, size=(1, to), mode="nearest").flatten()
             self.assertEqual(theirs.int().tolist(), nearest(size, to).tolist())
 
-    def test_masks_of_segmentations_equal_those_of_pycocotools(self):
-        golden = json.loads((pathlib.Path(__file__).parent / "golden" / "coco_masks.json").read_text())
-        records, folder = [], self.folder
+    def check_masks(self, name, step, file, key, ids_of_fields):
+        """`file`(objects) is the extension and the text of a record's annotations."""
+        golden = json.loads((pathlib.Path(__file__).parent / "golden" / f"{name}.json").read_text())
+        records = []
         for number, given in enumerate(golden):
-            paths = pathlib.Path(folder, f"coco{number}.png"), pathlib.Path(folder, f"coco{number}.json")
+            kind, text = file(given["objects"])
+            paths = tuple(pathlib.Path(self.folder, f"{name}{number}.{one}") for one in ("png", kind))
             drawing(*given["size"][::-1]).save(paths[0])
-            paths[1].write_text(json.dumps([{"bbox": [0, 0, 1, 1], **one} for one in given["objects"]]))
+            paths[1].write_text(text)
             records.append(paths)
-        for given, ours in zip(golden, run_all([COCO_MASK], records), strict=True):
+        made = run_all([step], records)
+        for given, ours in zip(golden, made, strict=True):
             self.assertIsInstance(ours, dict, ours)
-            for name, ignore, ids in (("mask", 255, (0, 1, 2, 3)), ("wide", 1000, (0, 3, 1, 2))):
+            for field, ignore, ids in ids_of_fields:
                 expected = numpy.zeros(given["size"], int)
                 for one in given["objects"]:
-                    pixels, number = from_runs(one["runs"], *given["size"]), ids[one["category_id"]]
+                    pixels, number = from_runs(one["runs"], *given["size"]), ids[one[key]]
                     expected[pixels & (expected > 0) & (expected != number)] = ignore
                     expected[pixels & (expected == 0)] = number
-                self.assertEqual(difference(ours[name], expected), 0)
+                self.assertEqual(difference(ours[field], expected), 0)
+        return golden, made
+
+    def test_masks_of_segmentations_equal_those_of_pycocotools(self):
+        self.check_masks(
+            "coco_masks", COCO_MASK,
+            lambda objects: ("json", json.dumps([{"bbox": [0, 0, 1, 1], **one} for one in objects])),
+            "category_id", [("mask", 255, (0, 1, 2, 3)), ("wide", 1000, (0, 3, 1, 2))])
+
+    def test_masks_of_yolo_outlines_equal_those_of_pycocotools_and_boxes_are_their_bounds(self):
+        golden, made = self.check_masks(
+            "yolo_masks", YOLO_MASK, lambda objects: ("txt", "\n".join(one["line"] for one in objects)),
+            "class", [("mask", 255, (1, 2, 3)), ("wide", 1000, (2, 3, 1))])
+        for given, ours in zip(golden, made):
+            for one, box in zip(given["objects"], ours["boxes"], strict=True):
+                shares = numpy.array(one["line"].split()[1:], numpy.float32).reshape(-1, 2)
+                sides = numpy.array(given["size"][::-1], numpy.float32)
+                self.assertEqual(box.tolist(), [*(shares.min(0) * sides), *(shares.max(0) * sides)])
 
     def test_a_step_that_draws_no_move_removes_and_changes_nothing_inside(self):
         for given, ours in zip(self.inputs, self.run_steps(['horizontal_flip { field: "image" probability: 0 }'])):

@@ -202,6 +202,7 @@ TEST(Chain, InvalidStepsAreRefusedWithStepKeyAndAllowedValues) {
       {{"cutout { field: 'image' }"}, "1 to 65535"},
       {{"color_jitter { field: 'image' hue: 0.6 }"}, "hue is 0.6; 0 to 0.5"},
       {{"color_jitter { field: 'image' contrast: -1 }"}, "contrast is -1"},
+      {{"color_jitter { field: 'image' probability: -0.1 }"}, "probability is -0.1; 0 to 1"},
       {{"normalize { field: 'image' mean: [0.5] std: [0.5] }"}, "3 each are needed"},
       {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 0] }"}, "std not 0"},
       {{"normalize { field: 'image' mean: [0, 0, 0] std: [1, 1, 1] layout: 'nchw' }"}, "chw, hwc"},

@@ -72,8 +72,8 @@ def cutout(draws, height, width, side):
     return max(top, 0), max(left, 0), min(top + side, height), min(left + side, width)
 
 
-def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
-    """Names in order of application, with their factors."""
+def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0, probability=1.0):
+    """Names in order of application, with their factors. The chance is drawn last."""
     names = ["brightness", "contrast", "saturation", "hue"]
     order = list(names)
     for i in (3, 2, 1):
@@ -82,6 +82,8 @@ def color_jitter(draws, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
     amounts = dict(zip(names, (brightness, contrast, saturation, hue)))
     factors = {name: draws.uniform(max(0.0, 1 - amounts[name]), 1 + amounts[name]) for name in names[:3]}
     factors["hue"] = draws.uniform(-hue, hue)
+    if not chance(draws, probability):
+        return []
     return [(name, factors[name]) for name in order if amounts[name] > 0]
 
 

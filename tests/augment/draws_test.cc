@@ -29,7 +29,7 @@ TEST(Draws, EqualThoseOfTheSecondImplementation) {
   EXPECT_EQ(random_crop_box(key_of(1), 1, 40, 40, 32, 30), (Box{6, 2, 32, 30}));
   EXPECT_EQ(cutout_box(key_of(1), 3, 40, 40, 16), (Box{21, 3, 16, 16}));
   EXPECT_EQ(flip_drawn(key_of(1), 4, 0.5), true);
-  const JitterDraw draw = color_jitter_draw(key_of(5), 1, {0.4, 0.4, 0.4, 0.1});
+  const JitterDraw draw = color_jitter_draw(key_of(5), 1, {0.4, 0.4, 0.4, 0.1}, 0.8);
   EXPECT_EQ(draw.order[0], Jitter::kBrightness);
   EXPECT_DOUBLE_EQ(draw.factors[0], 1.301997080801094);
   EXPECT_EQ(draw.order[1], Jitter::kContrast);
@@ -38,6 +38,11 @@ TEST(Draws, EqualThoseOfTheSecondImplementation) {
   EXPECT_DOUBLE_EQ(draw.factors[2], 0.9100061050344377);
   EXPECT_EQ(draw.order[3], Jitter::kHue);
   EXPECT_DOUBLE_EQ(draw.factors[3], -0.05798582504317498);
+  const auto changes = [](double probability) {
+    return color_jitter_draw(key_of(5), 1, {0.4, 0.4, 0.4, 0.1}, probability).changes;
+  };
+  EXPECT_TRUE(changes(0.62158));
+  EXPECT_FALSE(changes(0.62157));
 }
 
 TEST(Draws, CropsAreWithinTheImageAndTheRangesOfAreaAndRatio) {
@@ -115,8 +120,14 @@ TEST(Draws, CutoutsAreClippedAndNeverEmpty) {
 
 TEST(Draws, JittersHaveAllOrdersAndStayInRange) {
   std::set<std::array<Jitter, 4>> orders;
+  int changes = 0;
   for (std::uint64_t sample = 0; sample < 1000; ++sample) {
-    const JitterDraw draw = color_jitter_draw(key_of(sample), 1, {0.4, 1.7, 0, 0.1});
+    const JitterDraw draw = color_jitter_draw(key_of(sample), 1, {0.4, 1.7, 0, 0.1}, 0.3);
+    const JitterDraw always = color_jitter_draw(key_of(sample), 1, {0.4, 1.7, 0, 0.1}, 1);
+    EXPECT_TRUE(always.changes);
+    EXPECT_EQ(draw.order, always.order);
+    EXPECT_EQ(draw.factors, always.factors);
+    changes += draw.changes ? 1 : 0;
     orders.insert(draw.order);
     EXPECT_GE(draw.factors[0], 0.6);
     EXPECT_LE(draw.factors[0], 1.4);
@@ -126,6 +137,7 @@ TEST(Draws, JittersHaveAllOrdersAndStayInRange) {
     EXPECT_LE(std::abs(draw.factors[3]), 0.1);
   }
   EXPECT_EQ(orders.size(), 24U);
+  EXPECT_NEAR(changes, 300, 50);
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ class Augmented(unittest.TestCase):
                              lambda picture, sample: jitter(picture, draws.color_jitter(random_of(sample, 1), **amounts)),
                              as_=as_, what=f"{text} {as_}")
 
-    def test_all_four_jitters_together_equal_pillow(self):
-        amounts = dict(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1)
+    def test_all_four_jitters_together_equal_pillow_where_the_step_changes_a_picture(self):
+        amounts = dict(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.6)
         text = " ".join(f"{name}: {value}" for name, value in amounts.items())
         self.compare([f'color_jitter {{ field: "image" {text} }}'], self.all,
                      lambda picture, sample: jitter(picture, draws.color_jitter(random_of(sample, 1), **amounts)))

@@ -1,5 +1,6 @@
-"""Makes golden/coco_masks.json with pycocotools, 2.0.8 or later: segmentations in each of COCO's forms, and the pixels that
-they have, as lengths of runs down the columns, outside first."""
+"""Makes golden/coco_masks.json and golden/yolo_masks.json with pycocotools, 2.0.8 or later: segmentations in each of
+COCO's forms, outlines as lines of YOLO, and the pixels that they have, as lengths of runs down the columns, outside
+first."""
 import json
 import pathlib
 import random
@@ -68,10 +69,32 @@ def record(number):
                          "runs": runs_of(pixels(one, height, width))} for one in given]}
 
 
+def touches_picture(shares):
+    return all(max(places) >= 0 and min(places) <= 1 for places in (shares[::2], shares[1::2]))
+
+
+def yolo_object(source, height, width):
+    sides = [width, height] * 20
+    shares = []
+    while not shares or not touches_picture(shares):
+        shares = [round(at / side, 6) for at, side in zip(polygon(source, height, width), sides)]
+    corners = [at * side for at, side in zip(shares, sides)]
+    label = source.randint(0, 2)
+    return {"class": label, "line": " ".join(map(str, [label, *shares])),
+            "runs": runs_of(pixels([corners], height, width))}
+
+
+def yolo_record(number):
+    source = random.Random(number)
+    height, width = source.randint(1, 60), source.randint(1, 80)
+    return {"size": [height, width],
+            "objects": [yolo_object(source, height, width) for _ in range(source.randint(1, 5))]}
+
+
 def main():
-    path = pathlib.Path(__file__).parent / "golden" / "coco_masks.json"
-    lines = [json.dumps(record(number), separators=(",", ":")) for number in range(RECORDS)]
-    path.write_text("[" + ",\n".join(lines) + "]\n")
+    for name, make in (("coco_masks", record), ("yolo_masks", yolo_record)):
+        lines = [json.dumps(make(number), separators=(",", ":")) for number in range(RECORDS)]
+        (pathlib.Path(__file__).parent / "golden" / f"{name}.json").write_text("[" + ",\n".join(lines) + "]\n")
 
 
 if __name__ == "__main__":

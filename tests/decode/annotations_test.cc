@@ -14,6 +14,7 @@
 namespace echoline::decode {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -281,7 +282,7 @@ TEST(Masks, HaveClassesThatFitAndASizeThatIsThatOfTheirPicture) {
               HasSubstr("\"3\" is not among the classes"));
   const std::string large = R"([{"bbox": [1, 2, 3, 4], "category_id": 256, )" + runs + "}]";
   EXPECT_THAT(decoded("key: 'json' as: 'coco_mask'", large),
-              HasSubstr("annotation 0 has the class 256; ids are 0 to 255"));
+              HasSubstr("annotation 0 has the class 256; 0 to 255 is allowed with coco_mask"));
   EXPECT_EQ(decoded("key: 'json' as: 'coco_mask16'", large), "");
   EXPECT_THAT(decoded("key: 'json' as: 'mask'", made_png(20, 40)), HasSubstr("has colours"));
   EXPECT_THAT(Fields(image + field("m", "key: 'x' as: 'mask' ignore: 256"), "x").refusal(),
@@ -302,15 +303,45 @@ TEST(Yolo, HasSharesOfThePicture) {
   EXPECT_THAT(fields.values<std::int64_t>(2), ElementsAre(2, 0));
   ASSERT_TRUE(fields.decode("\n", png).ok());
   EXPECT_EQ(fields.shape(0), (Shape{{0, 4}, 2}));
-  EXPECT_THAT(fields.decode("1 0.5 0.5 0.25", png).message(), HasSubstr("line 1 is not `class"));
-  EXPECT_THAT(fields.decode("1 2 3 4 x", png).message(), HasSubstr("line 1 is not `class"));
+  EXPECT_THAT(fields.decode("1 0.5 0.5 0.25", png).message(), HasSubstr("line 1 is neither a box"));
+  EXPECT_THAT(fields.decode("1 2 3 4 x", png).message(), HasSubstr("line 1 is neither a box"));
   EXPECT_THAT(fields.decode("x 0 0 0 0", png).message(), HasSubstr("number of a class: \"x 0 0"));
-  EXPECT_THAT(fields.decode("1 0 0 1 1\n1 0 0 0 0 1", png).message(),
-              HasSubstr("line 2 has more than five columns"));
   EXPECT_THAT(fields.decode("1 0 0 -1 0", png).message(), HasSubstr("reversed corners"));
   EXPECT_THAT(fields.decode("1 3 3 0.1 0.1", png).message(),
               HasSubstr("object 0 has the box [236, 118, 244, 122] outside of the picture, which "
                         "is 40 high and 80 wide"));
+}
+
+TEST(Yolo, AnOutlineHasItsBoundsAsBoxAndAMaskNeedsOutlines) {
+  Fields fields(field("boxes", "key: 'txt' as: 'yolo_boxes'") +
+                    field("image", "key: 'png' as: 'gray'") +
+                    field("labels", "key: 'txt' as: 'yolo_labels'"),
+                "txt");
+  const std::string png = made_png(40, 80);
+  const std::string outline = "254 0.5 0.25 0.75 0.5 0.25 1\n";
+  ASSERT_TRUE(fields.decode(outline + "2 0.5 0.5 0.25 1", png).ok());
+  EXPECT_THAT(fields.values<float>(0), ElementsAre(20, 10, 60, 40, 30, 0, 50, 40));
+  EXPECT_THAT(fields.values<std::int64_t>(2), ElementsAre(254, 2));
+  for (const char* line : {"1 0 0 0 0 1", "1 0 0 0 0 1 1 1", "1 0 0 1 1 1 nan", "1 0 0 1 1 1 0x"}) {
+    EXPECT_THAT(fields.decode(outline + line, png).message(),
+                HasSubstr("line 2 is neither a box, `class centre_x centre_y width height`, nor an "
+                          "outline"))
+        << line;
+  }
+
+  Fields masks(
+      field("image", "key: 'png' as: 'gray'") + field("mask", "key: 'txt' as: 'yolo_mask'"), "txt");
+  ASSERT_TRUE(masks.decode(outline, png).ok());
+  EXPECT_EQ(masks.shape(1), (Shape{{40, 80}, 2}));
+  EXPECT_EQ(masks.values<std::uint8_t>(1)[20 * 80 + 40], 255);
+  ASSERT_TRUE(masks.decode("", png).ok());
+  EXPECT_THAT(masks.values<std::uint8_t>(1), Each(0));
+  EXPECT_THAT(masks.decode(outline + "2 0.5 0.5 0.25 1", png).message(),
+              HasSubstr("object 1 has a box; a mask needs its outline"));
+  EXPECT_THAT(masks.decode("255 0 0 0 1 1 1", png).message(),
+              HasSubstr("annotation 0 has the class 255; 0 to 254 is allowed with yolo_mask"));
+  EXPECT_THAT(masks.decode("1 0 0 0 1 1 1e6", png).message(),
+              HasSubstr("a polygon with the number 40000000"));
 }
 
 TEST(Relations, RawArraysBelongToWhatTheySay) {

@@ -41,7 +41,7 @@ class Book(unittest.TestCase):
 
     def test_every_picture_is_shown(self):
         text = "".join(page.read_text(encoding="utf-8") for page in (*DOCS.glob("*.md"), ROOT / "README.md"))
-        for picture in (*DOCS.rglob("*.svg"), *DOCS.rglob("*.png")):
+        for picture in (path for kind in ("svg", "png", "webp") for path in DOCS.rglob(f"*.{kind}")):
             self.assertIn(picture.name, text)
 
     def test_it_builds_without_a_warning_and_without_requests(self):

@@ -95,7 +95,8 @@ def cutout(field: Text, size: int, *, fill: Optional[int] = None) -> Step:
 
 
 def color_jitter(field: Text, *, brightness: Optional[float] = None, contrast: Optional[float] = None,
-                 saturation: Optional[float] = None, hue: Optional[float] = None) -> Step:
+                 saturation: Optional[float] = None, hue: Optional[float] = None,
+                 probability: Optional[Fraction] = None) -> Step:
     """Same as torchvision's ColorJitter.
 
     field: Field of the image.
@@ -103,6 +104,8 @@ def color_jitter(field: Text, *, brightness: Optional[float] = None, contrast: O
     contrast: As for brightness. Allowed: 0 or more.
     saturation: As for brightness. Allowed: 0 or more.
     hue: The rotation of the hue is drawn from [-value, value], in turns of the colour circle. Allowed: 0 to 0.5.
+    probability: Probability that a sample is changed, as RandomApply does it in torchvision. Allowed: 0 to 1. Default:
+        1.
     """
     return make_step("color_jitter", locals())
 
