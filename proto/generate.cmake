@@ -34,6 +34,7 @@ target_link_libraries(echoline_read_step_proto PUBLIC echoline_user_code_steps_p
 echoline_proto(echoline_config_proto echoline/v1/config.proto)
 target_link_libraries(echoline_config_proto
   PUBLIC echoline_audio_steps_proto echoline_image_steps_proto echoline_read_step_proto)
+echoline_proto(echoline_trace_proto echoline/v1/trace.proto)
 echoline_proto(echoline_control_proto echoline/v1/control.proto SERVICE)
-target_link_libraries(echoline_control_proto PUBLIC echoline_config_proto)
+target_link_libraries(echoline_control_proto PUBLIC echoline_config_proto echoline_trace_proto)
 echoline_proto(echoline_preparation_proto echoline/v1/preparation.proto SERVICE)
