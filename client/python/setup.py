@@ -50,7 +50,8 @@ def build_all(build):
                                f"-DPython3_EXECUTABLE={sys.executable}"])
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"CMake: {error}; deploy/install-packages.sh build installs what the build needs")
-    subprocess.check_call(["cmake", "--build", build, "--parallel", "--target", "echoline_python", *BINARIES])
+    jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(len(os.sched_getaffinity(0))))
+    subprocess.check_call(["cmake", "--build", build, "--parallel", jobs, "--target", "echoline_python", *BINARIES])
 
 
 class BuildWithPrograms(build_py):
