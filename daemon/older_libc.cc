@@ -1,5 +1,5 @@
-// Debian's static libexpat and libstdc++ call these functions, which glibc has from 2.36 on. With those of this file,
-// the programs of a wheel also run with 2.35, Ubuntu 22.04's.
+// Debian's static libexpat and libstdc++ call these functions, which glibc has from 2.36 on. With
+// those of this file, the programs of a wheel also run with 2.35, Ubuntu 22.04's.
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/types.h>

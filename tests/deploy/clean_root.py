@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "deploy"
 UBUNTU = ["http://archive.ubuntu.com/ubuntu", "gutsy"]  # older debootstraps know the new releases not, but their script
 # {name: the rest of debootstrap's command}
-SYSTEMS = {"bookworm": ["bookworm"], "trixie": ["trixie"], "sid": ["sid"],
+SYSTEMS = {"bookworm": ["bookworm"], "trixie": ["trixie"],
            **{release: [release, *UBUNTU] for release in ("jammy", "noble", "resolute")}}
 PACKAGES = ROOT / "build" / "deb"
 
