@@ -17,7 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAM = README.split("```python\n", 1)[1].split("```", 1)[0]
 COMMANDS = """
 python3 -m venv --system-site-packages train
-train/bin/pip install --quiet --find-links /opt /opt/{wheel}
+train/bin/pip install --quiet --no-index --find-links /opt /opt/{wheel}
 train/bin/echolined --version
 train/bin/python example.py
 """

@@ -80,7 +80,9 @@ class UserCodeCase(ProcessCase):
         disturbed, lost, bad, kept, memory, log = read()
         undisturbed, no_faults, _, kept_again, memory_again, _ = read()  # the marks are there: no fault happens again
         self.check_same_rows(disturbed, undisturbed)
-        self.assertEqual((sum(lost), no_faults), (records // 3, [0, 0]))
+        faults = records // 3
+        self.assertEqual(no_faults, [0, 0])
+        self.assertIn(sum(lost), range(faults, faults + faults // 50 + 1), "a busy machine adds some time limits to hundreds of faults")
         self.assertGreaterEqual(lost[1], timeouts)
         self.assertLess(abs(kept - kept_again), 3, "descriptors")
         self.assertLess(abs(memory - memory_again), 1 << 20)
