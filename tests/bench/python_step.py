@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from suite import peers
-from suite.rounds import PATIENCE, Row, Table, interleave
+from suite.rounds import PATIENCE, Row, Table, Unavailable, interleave
 from support.daemon_process import Daemon, stream_yaml
 
 PROGRAMS = ("ECHOLINE_LIBRARY",)
@@ -31,8 +31,8 @@ THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")
 ECHOED = "returns a new array, then echo with factor 4"
 
 
-def pipeline(path, function="", settings="", echo=""):
-    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: 1, interpreter: {sys.executable}" + \
+def pipeline(path, function="", settings="", echo="", workers=1):
+    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: {workers}, interpreter: {sys.executable}" + \
            (f", {settings}}}" if settings else "}")
     return stream_yaml([f"read: {{url: '{path}', format: tokens, tokens: {{length: {BYTES // 2}}}}}",
                         f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step, echo,
@@ -57,7 +57,8 @@ def output(*command):
 
 
 def measure(options):
-    return [*measure_steps(options), measure_data_set(options), measure_cheap(options), *measure_threads(options)]
+    return [*measure_steps(options), *measure_transform(options), measure_data_set(options), measure_cheap(options),
+            *measure_threads(options)]
 
 
 def cpu(result):
@@ -113,6 +114,25 @@ def measure_threads(options):
     return [Table("CPU time of a whole row of a data set in Python", "us", rows["us"], reference, False),
             Table("rows of a data set in Python", "rows/s", rows["rate"], reference),
             Table("memory of the daemon and its workers", "MiB", rows["MiB"], reference, False)]
+
+
+def measure_transform(options):
+    """torchvision's transforms in two workers, and in two processes that do nothing else."""
+    try:
+        python = peers.debian_python("torchvision", "python3-torchvision")
+    except Unavailable:
+        return []
+    seconds = 0.5 if options.quick else 6
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "data.tokens")
+        path.write_bytes(os.urandom(1 << 20) * 32)
+        with Daemon(pipeline(path, "transformed", workers=2), workers=1) as daemon:
+            found = interleave({"2 processes alone": lambda: output(python, "-B", LOOPS, "bare", seconds, 2),
+                                "step python, 2 workers": from_daemon(seconds, daemon)}, options.rounds)
+    return [Table(what, unit, [found.row(name, lambda result, key=key: result[key]) for name in found.results],
+                  ("2 processes alone",), *more)
+            for what, unit, key, *more in (("torchvision's transforms of pictures of 224 x 224 pixels", "rows/s", "rate"),
+                                           ("CPU time of a whole row with these transforms", "us", "us", False))]
 
 
 def measure_steps(options):

@@ -4,9 +4,13 @@ samples of a second, and the memory of the processes that take part, without thi
 
     python_step_loops.py echoline SECONDS RUNTIME_DIR PID    from a daemon that already runs
     python_step_loops.py dataloader SECONDS BYTES
-    python_step_loops.py dataloader SECONDS photos"""
+    python_step_loops.py dataloader SECONDS photos
+    python_step_loops.py bare SECONDS PROCESSES              `transformed` in so many processes
+    python_step_loops.py alone SECONDS                       in this one"""
+import functools
 import io
 import json
+import subprocess
 import sys
 
 
@@ -16,6 +20,28 @@ def same(sample, rng):
 
 def copied(sample, rng):
     return {"tokens": sample["tokens"].copy()}
+
+
+@functools.cache
+def transform():
+    """torchvision's steps for a picture of 224 x 224 pixels, with one thread. Version 2 where it has them."""
+    import torch
+
+    try:
+        from torchvision.transforms import v2 as transforms
+    except ImportError:
+        from torchvision import transforms
+    torch.set_num_threads(1)
+    return transforms.Compose([transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(),
+                               transforms.ColorJitter(0.4, 0.4, 0.4)])
+
+
+def transformed(sample, rng):
+    import torch
+
+    pixels = sample["tokens"].view("uint8").reshape(224, 224, 3).copy()
+    image = transform()(torch.from_numpy(pixels).permute(2, 0, 1))
+    return {"tokens": image.permute(1, 2, 0).contiguous().numpy().reshape(-1).view("uint16")}
 
 
 class Photos:
@@ -143,8 +169,26 @@ def dataloader_loop(seconds, what):
     return count(samples, seconds, lambda _: 1, lambda: [worker.pid for worker in samples._workers])
 
 
+def alone_loop(seconds):
+    import numpy
+
+    sample = {"tokens": numpy.random.default_rng(1).integers(0, 1 << 16, 75_264, dtype=numpy.uint16)}
+    return count(iter(lambda: transformed(sample, None), None), seconds, lambda _: 1, lambda: [])
+
+
+def bare_loop(seconds, processes):
+    command = [sys.executable, "-B", __file__, "alone", str(seconds)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(processes)]
+    found = [json.loads(process.communicate()[0]) for process in running]
+    return {"us": sum(one["us"] for one in found) / processes, "rate": sum(one["rate"] for one in found)}
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "echoline":
         print(json.dumps(echoline_loop(float(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))
+    elif sys.argv[1] == "bare":
+        print(json.dumps(bare_loop(float(sys.argv[2]), int(sys.argv[3]))))
+    elif sys.argv[1] == "alone":
+        print(json.dumps(alone_loop(float(sys.argv[2]))))
     else:
         print(json.dumps(dataloader_loop(float(sys.argv[2]), sys.argv[3])))

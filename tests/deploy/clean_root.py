@@ -9,9 +9,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "deploy"
+UBUNTU = ["http://archive.ubuntu.com/ubuntu", "gutsy"]  # older debootstraps know the new releases not, but their script
 # {name: the rest of debootstrap's command}
 SYSTEMS = {"bookworm": ["bookworm"], "trixie": ["trixie"],
-           "noble": ["noble", "http://archive.ubuntu.com/ubuntu", "gutsy"]}  # older debootstraps know no noble, but its script
+           **{release: [release, *UBUNTU] for release in ("jammy", "noble", "resolute")}}
 PACKAGES = ROOT / "build" / "deb"
 
 
@@ -46,7 +47,7 @@ def make_base(system, kept):
     if len(source) == 2:
         source[1] = f"/usr/share/debootstrap/scripts/{source[1]}"
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        more = ["--components=main,universe"] if system == "noble" else []
+        more = ["--components=main,universe"] if source else []
         run("debootstrap", "--variant=minbase", "--include=ca-certificates", *more, suite, f"{folder}/root", *source)
         run("tar", "-C", f"{folder}/root", "-cf", f"{folder}/tar", ".")
         os.rename(f"{folder}/tar", kept)

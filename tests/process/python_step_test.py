@@ -27,6 +27,7 @@ RECORDS = 48
 SEED = UserCodeCase.SEED
 SOURCE = pathlib.Path(__file__).parent / "support" / "python_functions.py"
 STEP = 2  # of shuffle, decode, python
+FAULTS = int(os.environ.get("ECHOLINE_USER_FAULTS", 16))  # of processes in the storm; 300 take some minutes
 THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")  # a free-threaded CPython with numpy
 PYTHON = shutil.which("python3", path="/usr/bin") or "python3"  # this Python has numpy, as that of the tests
 
@@ -45,7 +46,10 @@ class PythonCase(UserCodeCase):
 class PythonStep(PythonCase):
     def setUp(self):
         super().setUp()
-        write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(RECORDS) for
+        self.write_records(RECORDS)
+
+    def write_records(self, count):
+        write_tar(self.place / "set.tar", [(f"{label:03d}.{suffix}", content) for label in range(count) for
                                            suffix, content in (("u8", image(label).tobytes()), ("cls", str(label).encode()))])
 
     def steps(self, function="noise", out="image: {}", echo="", before=(), after=(), decoded="", batch=8, last="partial", **settings):
@@ -141,9 +145,10 @@ class PythonStep(PythonCase):
                 self.assertTrue(all(one == drawn[0] for one in drawn))
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
-        log = self.check_storm(RECORDS, timeouts=1, timeout="3s", memory="1GiB")
+        self.write_records(3 * FAULTS)
+        log = self.check_storm(3 * FAULTS, timeouts=2, timeout="3s", memory="512MiB")
         marks = sorted(path.name for path in (self.place / "marks").iterdir())
-        self.assertEqual(len(marks), RECORDS // 3, marks)
+        self.assertEqual(len(marks), FAULTS, marks)
         for text in ("Traceback (most recent call last):", "functions.py\", line", "raise ValueError(f\"no label {label}\")",
                      "wrote: about to", "field image is float32; `out` says uint8", "has the shape [3, 4, 3]", "SystemExit",
                      "MemoryError", "signal 11", "exit code 3", "took more than 3000 ms"):

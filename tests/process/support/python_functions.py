@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 MARKS = pathlib.Path(os.environ.get("TEST_MARKS", "/nonexistent"))
-FAULTS = ("exit", "segfault", "hang", "kill", "orphan", "garbage")
+FAULTS = ("exit", "segfault", "hang", "kill", "orphan", "garbage", "loop")
 
 
 def first_time(name):
@@ -96,6 +96,9 @@ def do(fault):
         os._exit(0)
     elif fault == "garbage":
         os.write(3, b"x" * 1000)
+    elif fault == "loop":
+        while True:
+            pass
 
 
 def storm(sample, rng):
@@ -120,7 +123,9 @@ def wrong(label):
         return {"image": image[1:]}
     if label % 5 == 3:
         sys.exit("a function may not end the worker")
-    return {"image": np.zeros((1 << 40), np.uint8)}  # MemoryError
+    if label % 2:  # MemoryError, at last or at once
+        image = [bytearray(1 << 20) for _ in range(1 << 20)]
+    return {"image": np.zeros((1 << 40), np.uint8)}
 
 
 def always(sample, rng):
