@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
              "lanes: 2"},
         Case{"within_step", "repeat, records: 240", {"{factor: 3, spread: step}", "D", "B"}},
         Case{"batches", "repeat, records: 120", {"D", "B", "{factor: 2, window: 3}"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST_F(SetWeights, EachSourceHasItsNewShareFromTheNextRowOn) {
   create("repeat, records: 1200", decode() + batch());

@@ -28,7 +28,7 @@ struct MemoryPlan {
   // What one pass keeps for echoing: at least (encoded), and at best (in the form that is reused).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;
-  std::vector<PartSizes> window_parts;  // what the first of these was computed from
+  std::vector<PartSizes> window_parts = {};  // what the first of these was computed from
 };
 
 // `row_types` are those of the finished rows; `kept_bytes` is the mean size of a sample that an
