@@ -49,13 +49,19 @@ TEST(DoorMessage, AHigherMinorIsServed) {
   EXPECT_TRUE(refusal([](auto& r) { r.layout_minor = 5; }).ok());
 }
 
-TEST(DoorMessage, EveryLengthButTheRightOneIsRefused) {
-  const shm::AttachRequest request = good_request();
+TEST(DoorMessage, EveryLengthButThoseWithAndWithoutWeightsIsRefused) {
+  shm::AttachRequest request = good_request();
+  request.weight_count = 3;
   std::vector<std::byte> bytes(sizeof request + 16);
   std::memcpy(bytes.data(), &request, sizeof request);
-  for (std::size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_EQ(parse_request(std::span(bytes).first(length)).ok(), length == sizeof request)
-        << length;
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const auto parsed = parse_request(std::span(bytes).first(length));
+    const bool is_short = length == shm::kRequestBytesWithoutWeights;
+    ASSERT_EQ(parsed.ok(), is_short || length == sizeof request) << length;
+    if (parsed.ok()) {
+      EXPECT_EQ(parsed->weight_count, is_short ? 0U : 3U);
+    }
+  }
 }
 
 TEST(DoorMessage, ImpossibleValuesAreRefusedByName) {
@@ -71,6 +77,7 @@ TEST(DoorMessage, ImpossibleValuesAreRefusedByName) {
   expect_invalid(refusal([](auto& r) { r.rank = 1; }), "rank 1 of world size 1");
   expect_invalid(refusal([](auto& r) { r.join = 5; }), "join 5");
   expect_invalid(refusal([](auto& r) { r.change_count = 65; }), "65 changes");
+  expect_invalid(refusal([](auto& r) { r.weight_count = 17; }), "17 changes of the weights");
   expect_invalid(refusal([](auto& r) { r.reattaching = 2; }), "flag");
   expect_invalid(refusal([](auto& r) { r.has_fingerprint = 3; }), "flag");
   expect_invalid(refusal([](auto& r) { r.local_ranks = r.world_size + 1; }), "on this host");

@@ -111,8 +111,10 @@ TEST_P(SetWeightsWhileReading, AllJobsAndRanksAndStatesHaveOneOrder) {
   }
   std::vector<std::string> states;
   std::vector<std::vector<SeenRow>> steps;
-  for (int step = 0; step < 50; ++step) {
-    if (step == 3) ASSERT_TRUE(set_weights({{"b", 6000}}).ok());
+  for (int step = 0; step < 100; ++step) {
+    if (step == 3) {
+      ASSERT_TRUE(set_weights({{"b", 6000}}).ok());
+    }
     if (step == 9) {
       // Two at once, of which one is what it was.
       const auto starts = set_weights({{"a", 500}, {"b", 6000}});
@@ -130,18 +132,23 @@ TEST_P(SetWeightsWhileReading, AllJobsAndRanksAndStatesHaveOneOrder) {
   EXPECT_EQ(sources.at(0).weight, 500U);
   EXPECT_EQ(sources.at(1).weight, 6000U);
   EXPECT_EQ(rig_.engine().states("train")->at("alone"), alone.state());
-  for (std::size_t from = 12; from < steps.size() - 1; from += 4) {
-    std::vector<Loader> resumed;
+  int resumed = 0;
+  for (std::size_t from = 0; from + 5 < steps.size(); from += 5) {
+    // A state that was saved before rows of the second change continues without it.
+    if (states[from].find("500,6000,1000") == std::string::npos) continue;
+    std::vector<Loader> ranks_again;
     for (const std::uint32_t rank : {0U, 1U, 2U}) {
-      resumed.push_back(rig_.attach(
+      ranks_again.push_back(rig_.attach(
           "train", {.job = "again", .rank = rank, .world_size = 3, .state = states[from]}));
     }
-    for (std::size_t at = from; at < std::min(from + 5, steps.size()); ++at) {
+    for (std::size_t at = from; at < from + 5; ++at) {
       std::vector<SeenRow> rows;
-      for (Loader& rank : resumed) append(next_rows(rank), rows);
+      for (Loader& rank : ranks_again) append(next_rows(rank), rows);
       ASSERT_EQ(rows, steps[at]) << "from step " << from << ", at " << at;
     }
+    ++resumed;
   }
+  EXPECT_GT(resumed, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -155,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
              "lanes: 2"},
         Case{"within_step", "repeat, records: 240", {"{factor: 3, spread: step}", "D", "B"}},
         Case{"batches", "repeat, records: 120", {"D", "B", "{factor: 2, window: 3}"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST_F(SetWeights, EachSourceHasItsNewShareFromTheNextRowOn) {
   create("repeat, records: 1200", decode() + batch());
@@ -175,7 +182,7 @@ TEST_F(SetWeights, AreKeptOverARestartAndByTheirTrainers) {
   Loader before = rig_.attach("train", {.job = "before", .reattach = std::chrono::seconds(30)});
   (void)read_batches(before, 2);
   ASSERT_TRUE(set_weights({{"b", 9000}}).ok());
-  const std::vector<SeenRow> rows = read_batches(before, 10);
+  (void)read_batches(before, 100);  // behind what was planned before the change
   const std::string state = before.state();
   rig_.restart();
   const std::vector<SeenRow> rest = read_batches(before, 10);
@@ -216,7 +223,7 @@ TEST_F(SetWeights, WhatCannotBeIsRefused) {
   ASSERT_TRUE(rig_.engine().delete_stream("train").ok());
   create("drop", decode() + batch());
   EXPECT_EQ(set_weights({{"bb", 1000}}).status().message(),
-            "stream 'train' has no source 'bb'; did you mean 'b'?; its sources: a, b, c");
+            "stream 'train' has no source 'bb'; its sources: a, b, c");
   EXPECT_THAT(set_weights({{"a", 0}}).status().message(), HasSubstr("at_end: drop"));
   EXPECT_THAT(set_weights({}).status().message(), HasSubstr("no weights given"));
   {

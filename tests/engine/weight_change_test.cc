@@ -51,7 +51,7 @@ plan::PlanSpec random_spec(std::mt19937& random) {
 
 Weights random_weights(std::mt19937& random) {
   Weights weights;
-  for (int i = 0; i < 3; ++i) weights.push_back(1 + random() % 900);
+  for (int i = 0; i < 3; ++i) weights.push_back(static_cast<std::uint32_t>(1 + random() % 900));
   return weights;
 }
 

@@ -116,7 +116,7 @@ struct StreamCore {
   // that is reused (MemoryPlan).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;
-  std::vector<PartSizes> window_parts;
+  std::vector<PartSizes> window_parts = {};
   // The items share it, as they may outlive everything else here.
   std::shared_ptr<StreamCounters> counters = std::make_shared<StreamCounters>();
   // Reports that the stream cannot continue. Any thread; the first report counts.
