@@ -37,3 +37,4 @@ target_link_libraries(echoline_config_proto
 echoline_proto(echoline_control_proto echoline/v1/control.proto SERVICE)
 target_link_libraries(echoline_control_proto PUBLIC echoline_config_proto)
 echoline_proto(echoline_preparation_proto echoline/v1/preparation.proto SERVICE)
+echoline_proto(echoline_etcd_proto etcd/rpc.proto SERVICE)

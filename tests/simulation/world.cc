@@ -262,7 +262,7 @@ bool World::all_done() const {
 void World::join(SimTrainer& trainer) {
   const engine::LaneSet lanes(spec_.lanes, true);
   for (const auto& pass : passes_) {
-    if (!pass->follows(trainer.position(), trainer.history())) continue;
+    if (!pass->factor_changes().follows(trainer.position(), trainer.history())) continue;
     const auto reader = pass->join(trainer.position(), false, lanes).value();
     if (reader.has_value()) return trainer.attach(pass, *reader);
   }
@@ -296,17 +296,17 @@ void World::retire_passes() {
 void World::change_factor() {
   if (spec_.echo_point == plan::EchoPoint::kNone || spec_.factor_max <= spec_.factor) return;
   for (const auto& pass : passes_) {
-    if (!pass->check_factor_change().ok()) return;
+    if (!pass->factor_changes().check().ok()) return;
   }
   const auto factor = static_cast<std::uint32_t>(dice_.between(spec_.factor, spec_.factor_max));
   for (const auto& pass : passes_) {
-    engine::Pass::Readers readers{.batch_rows_most = spec_.batch_rows, .foremost = {}};
+    engine::FactorChanges::Readers readers{.batch_rows_most = spec_.batch_rows, .foremost = {}};
     for (const auto& trainer : trainers_) {
       if (trainer->pass() == pass) {
         readers.foremost = std::max(readers.foremost, trainer->position());
       }
     }
-    if (pass->change_factor(factor, readers).has_value()) ++coverage_.factor_changes;
+    if (pass->factor_changes().change(factor, readers).has_value()) ++coverage_.factor_changes;
   }
 }
 

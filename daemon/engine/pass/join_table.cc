@@ -1,7 +1,5 @@
 #include "engine/pass/join_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,8 +15,9 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
       lanes_known_(core.plan->spec().lanes == 1),
       planned_position_(walk_.position()) {}
 
-JoinTable::NextStep JoinTable::next_step() {
+std::optional<JoinTable::NextStep> JoinTable::next_step() {
   const MutexLock lock(mutex_);
+  if (held_) return std::nullopt;
   NextStep next;
   // The walk and the lanes are read in one step: a reader that joins sees both before or both
   // after.
@@ -52,7 +51,8 @@ bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_
   if (!kept.has_value()) {
     // Nothing planned is wanted: the walk goes directly to the first row that a reader wants.
     const std::optional<plan::Position> wanted = ring_.next_wanted();
-    leapt = wanted.has_value() && walk_.leap_to(*wanted);
+    // A held walk stays where it has said that it is.
+    leapt = !held_ && wanted.has_value() && walk_.leap_to(*wanted);
     planned_position_ = walk_.position();
   }
   next_position_ = kept.value_or(walk_.position());
@@ -124,9 +124,6 @@ bool JoinTable::has_tails() const {
   return walk_.has_tails();
 }
 
-// Changes of the echo factor (semantics.md, Changing the factor). What is planned stays as it is;
-// the lock puts the change between two planned steps.
-
 std::uint32_t JoinTable::oldest_epoch() const {
   // Readers may still be in the epoch of the oldest batch that is not released.
   const std::uint64_t released = ring_.released();
@@ -136,47 +133,17 @@ std::uint32_t JoinTable::oldest_epoch() const {
   return kept == published_.end() ? next_position_.epoch : kept->start.epoch;
 }
 
-FactorHistory JoinTable::factors() const {
+void JoinTable::hold() {
   const MutexLock lock(mutex_);
-  return walk_.factors();
+  held_ = true;
 }
 
-bool JoinTable::follows(plan::Position position, const FactorHistory& state) const {
-  const FactorHistory here = factors();
-  if (!here.knows(position.epoch)) return false;
-  // A state that was saved before a change takes part in the change, as an uninterrupted reader
-  // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
-  return here.as_of(position).equals_from(position.epoch, state) ||
-         here.equals_from(position.epoch, state);
-}
-
-Status JoinTable::check_factor_change() const {
-  const MutexLock lock(mutex_);
-  FactorHistory needed = walk_.factors();
-  // What change_factor will forget does not count.
-  needed.forget_before(oldest_epoch());
-  if (needed.entries().size() < shm::kFactorLogEntries) return {};
-  return Status(Code::kResourceExhausted,
-                fmt::format("{} changes of the factor an epoch are possible, and so many were made "
-                            "since the first row of epoch {}, which trainers still read; try again "
-                            "in the next epoch",
-                            shm::kFactorLogEntries, oldest_epoch()));
-}
-
-std::optional<FactorStart> JoinTable::change_factor(std::uint32_t factor, const Readers& readers) {
-  const MutexLock lock(mutex_);
-  if (walk_.factors().factor() == factor) return std::nullopt;
-  // Makes room in the ring's log, which holds kFactorLogEntries.
-  walk_.forget_factors_before(oldest_epoch());
-  // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
-  // without the change.
-  const shm::FactorLogEntry& entry =
-      walk_.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
-  // Logged before any batch with the new factor can be published: trainers need it to name
-  // positions.
-  ring_.log_factor(entry);
-  return FactorStart{
-      .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
+void JoinTable::release() {
+  {
+    const MutexLock lock(mutex_);
+    held_ = false;
+  }
+  ring_.interrupt();
 }
 
 }  // namespace echoline::engine

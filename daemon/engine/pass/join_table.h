@@ -36,7 +36,8 @@ class JoinTable {
     std::vector<bool> prepared;  // by row of the step: whether this host prepares it
     bool lanes_dropped = false;  // the window holds records of lanes that are not wanted any more
   };
-  NextStep next_step();
+  // Nothing while the walk is held.
+  std::optional<NextStep> next_step();
   void publish(const shm::Descriptor& descriptor);
   // Leaves out what no reader wants. `drop_planned` drops the planned steps of that kind and
   // returns the start of the first one that it keeps; if there is none, the walk leaps to `wanted`.
@@ -59,20 +60,21 @@ class JoinTable {
   plan::Position next_position() const;
   bool has_tails() const;
 
-  // The factor's changes that matter to the readers that are left.
-  FactorHistory factors() const;
-  // Whether a trainer with this state gets the rows here that its state promises.
-  bool follows(plan::Position position, const FactorHistory& state) const;
-  // kResourceExhausted if the log of changes is full.
-  Status check_factor_change() const;
-  // What a change has to respect of the jobs that read the pass.
-  struct Readers {
-    std::uint64_t batch_rows_most = 0;
-    plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+  // While the daemons of several hosts agree on a change of the factor, no step is planned.
+  void hold();
+  void release();
+  bool is_held() const { return held_.load(); }
+  // The walk, with the lock held, and what a change of its factor needs.
+  struct Walk {
+    StepWalk& walk;
+    ring::Ring& ring;
+    std::uint32_t oldest_epoch;  // of the first row that some reader may still want
   };
-  // Changes the factor from the next unplanned block on; nothing if it is the present one. The
-  // caller fills in the jobs. Only after check_factor_change, in the same step of the stream.
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers);
+  template <typename Use>
+  auto with_walk(const Use& use) {
+    const MutexLock lock(mutex_);
+    return use(Walk{walk_, ring_, oldest_epoch()});
+  }
 
  private:
   // A published descriptor that may not be released yet.
@@ -84,7 +86,6 @@ class JoinTable {
 
   // The descriptor at which a reader that wants `position` has to start.
   std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
-  // The epoch of the first row that some reader may still want.
   std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
 
   const StreamCore& core_;
@@ -96,6 +97,7 @@ class JoinTable {
   PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
   bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> lanes_known_;
+  std::atomic<bool> held_{false};  // written with the lock
   // Of the next step to be planned.
   plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
 };

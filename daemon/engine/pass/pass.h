@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/factor_changes.h"
 #include "engine/pass/in_flight_queue.h"
 #include "engine/pass/join_table.h"
 #include "engine/pass/pass_account.h"
@@ -37,6 +38,7 @@ class Pass : public Agent {
   struct Options {
     plan::Position start = {};
     FactorHistory factors;
+    bool held = false;                   // plans nothing until release()
     bool tails = false;                  // publish rows that `drop` leaves over, from the start on
     std::uint64_t window_bytes_max = 0;  // decoded and finished data; more stays encoded
   };
@@ -61,7 +63,6 @@ class Pass : public Agent {
   bool stopping() const { return stopped_.load(); }
 
   // See JoinTable.
-  using Readers = JoinTable::Readers;
   Result<std::optional<ring::Ring::Reader>> join(plan::Position position, bool tails,
                                                  const LaneSet& lanes) {
     return join_table_.join(position, tails, lanes);
@@ -69,14 +70,12 @@ class Pass : public Agent {
   void keep_lanes(const LaneSet& wanted) { join_table_.keep_lanes(wanted); }
   plan::Position next_position() const { return join_table_.next_position(); }
   bool has_tails() const { return join_table_.has_tails(); }
-  FactorHistory factors() const { return join_table_.factors(); }
-  bool follows(plan::Position position, const FactorHistory& state) const {
-    return join_table_.follows(position, state);
-  }
-  Status check_factor_change() const { return join_table_.check_factor_change(); }
-  std::optional<FactorStart> change_factor(std::uint32_t factor, const Readers& readers) {
-    return join_table_.change_factor(factor, readers);
-  }
+  FactorChanges& factor_changes() { return factor_changes_; }
+  const FactorChanges& factor_changes() const { return factor_changes_; }
+  FactorHistory factors() const { return factor_changes_.history(); }
+  bool is_held() const { return join_table_.is_held(); }
+  void hold() { join_table_.hold(); }
+  void release() { join_table_.release(); }
 
   // What the readers wait for now, if they wait.
   WaitCause wait_cause() const;
@@ -119,6 +118,7 @@ class Pass : public Agent {
   const PassTrace trace_;
   const std::shared_ptr<RowMaker> row_maker_;  // shared with the batches
   JoinTable join_table_;
+  FactorChanges factor_changes_{join_table_};
 
   // Of the pass's thread:
   ReadAheadPlanner planner_;

@@ -70,15 +70,21 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     // The factor may have changed since the state was saved, for other ranks that came with it.
     const Pass* of_job = consumers_.pass_of(job);
     // Only if the state agrees with what this pass did: the rank then reads on with its job.
-    if (of_job != nullptr && of_job->follows(position, start.factors)) {
+    if (of_job != nullptr && of_job->factor_changes().follows(position, start.factors)) {
       start.factors = of_job->factors();
     }
   } else {
     const Wish wish = wish_of(request, job);
     // A wish, not a state: with nobody reading, any pass at the position has right factors.
     position = wish.position;
-    start.any_factors = wish.same_factors_as == nullptr;
-    if (wish.same_factors_as != nullptr) {
+    // Hosts that agree begin with the configured factor, as none knows what others had before.
+    const bool agrees =
+        core_.agrees && request.local_ranks != 0 && job.world_size > request.local_ranks;
+    start.any_factors = wish.same_factors_as == nullptr && !agrees;
+    if (agrees && consumers_.pass_of(job) == nullptr) {
+      if (core_.auto_factor)
+        start.factors.append(position.epoch, {0, core_.plan->spec().factor}, {});
+    } else if (wish.same_factors_as != nullptr) {
       start.factors = wish.same_factors_as->factors();
     } else if (present.is_listed) {
       // No other trainer decides: a new pass begins with it. `since` is the first row.
@@ -104,6 +110,7 @@ bool Admission::needs_tails(const Consumer& consumer) const {
 PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
   return {.position = start.position,
           .factors = start.any_factors ? nullptr : &start.factors,
+          .only_same_factors = core_.agrees && consumer.has_other_hosts(),
           .tails = needs_tails(consumer),
           .lanes = lanes_of(consumer, core_),
           .also_split_off = false,
@@ -113,7 +120,10 @@ PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& star
 }
 
 Pass::Options Admission::new_pass_for(const Consumer& consumer, const Start& start) const {
-  return {.start = start.position, .factors = start.factors, .tails = needs_tails(consumer)};
+  return {.start = start.position,
+          .factors = start.factors,
+          .held = core_.agrees && consumer.has_other_hosts(),
+          .tails = needs_tails(consumer)};
 }
 
 Attachment Admission::attachment_of(const Consumer& consumer, const JoinedPass& joined) {

@@ -20,6 +20,15 @@ Status cannot(std::string why) {
                 "the echo factor cannot be changed now: " + std::move(why));
 }
 
+// Where the last change begins, if there is a new one.
+std::optional<FactorStart> last_start(const FactorHistory& before, const FactorHistory& after) {
+  if (after.empty()) return std::nullopt;
+  const shm::FactorLogEntry& last = after.entries().back();
+  if (after.equals_from(last.epoch, before)) return std::nullopt;
+  return FactorStart{
+      .jobs = {}, .epoch = last.since_epoch, .block = last.block, .row = last.since_row - 1};
+}
+
 // A job with ranks on other hosts: their daemons decide for themselves.
 Status check_hosts(const StreamCore& core, const std::string& job) {
   if (!core.echo_choice.empty()) {
@@ -30,12 +39,30 @@ Status check_hosts(const StreamCore& core, const std::string& job) {
                     "(here it is {})",
                     job, core.name, core.echo_choice));
   }
-  if (!core.auto_factor) return {};
+  if (!core.auto_factor || core.agrees) return {};
   return Status(Code::kFailedPrecondition,
                 fmt::format("job {} has ranks on other hosts, and with 'factor: auto' each host "
-                            "would change the factor of stream '{}' at another place; set a "
-                            "number as echo.factor",
+                            "would change the factor of stream '{}' at another place; name an "
+                            "etcd, by which they agree, in daemon.etcd, or set a number as "
+                            "echo.factor",
                             job, core.name));
+}
+
+// The names of the jobs that read the pass.
+std::vector<std::string> jobs_of(const Consumers& consumers, const Pass& pass) {
+  std::vector<std::string> jobs;
+  for (const Consumer& consumer : consumers.all()) {
+    // Rank 0 speaks for its job.
+    if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
+  }
+  return jobs;
+}
+
+// Rows of a whole epoch with this factor.
+std::uint64_t epoch_rows_with(const plan::Plan& plan, std::uint32_t factor) {
+  // Block 0 of epoch 0 represents any epoch: rows_after is the length of all that follow.
+  FactorHistory whole(plan);
+  return whole.append(0, {0, factor}, {}).rows_after;
 }
 
 }  // namespace
@@ -54,7 +81,7 @@ FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
 
 void FactorControl::set_present(std::uint32_t factor) {
   present_ = {.factor = factor,
-              .rows = epoch_rows_with(factor),
+              .rows = epoch_rows_with(*core_.plan, factor),
               .has_changed = true,
               .is_listed = core_.auto_factor || factor != core_.plan->spec().factor};
 }
@@ -75,12 +102,6 @@ bool FactorControl::is_everywhere(std::uint32_t factor) const {
          std::all_of(members.begin(), members.end(), [&](const PassSet::Member& member) {
            return member.pass->factors().factor() == factor;
          });
-}
-
-std::uint64_t FactorControl::epoch_rows_with(std::uint32_t factor) const {
-  // Block 0 of epoch 0 represents any epoch: rows_after is the length of all that follow.
-  FactorHistory whole(*core_.plan);
-  return whole.append(0, {0, factor}, {}).rows_after;
 }
 
 Status FactorControl::check_bounds(std::uint32_t factor) const {
@@ -109,11 +130,11 @@ Status FactorControl::check_bounds(std::uint32_t factor) const {
           config::format_thousandths(spec.factor_max)));
 }
 
-Status FactorControl::check(std::uint32_t factor) const {
+Status FactorControl::check(std::uint32_t factor, const Job* agreed) const {
   ECHOLINE_TRY(check_bounds(factor));
   // A repetition of the present factor is no change, and never refused.
   if (is_everywhere(factor)) return {};
-  const std::uint64_t epoch_rows = epoch_rows_with(factor);
+  const std::uint64_t epoch_rows = epoch_rows_with(*core_.plan, factor);
   const bool drop = core_.ring_spec.last_batch == shm::kLastDrop;
   // No batch would ever be published again.
   if (drop && epoch_rows < core_.ring_spec.batch_rows) {
@@ -124,21 +145,22 @@ Status FactorControl::check(std::uint32_t factor) const {
     return cannot("trainers of the daemon before are still awaited; ask again in some seconds");
   }
   for (const Consumer& consumer : consumers_.all()) {
-    ECHOLINE_TRY(check_trainer(consumer, epoch_rows));
+    ECHOLINE_TRY(check_trainer(consumer, epoch_rows, agreed));
   }
   // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
-    ECHOLINE_TRY(member.pass->check_factor_change());
+    ECHOLINE_TRY(member.pass->factor_changes().check());
   }
   return {};
 }
 
-Status FactorControl::check_trainer(const Consumer& consumer, std::uint64_t epoch_rows) const {
+Status FactorControl::check_trainer(const Consumer& consumer, std::uint64_t epoch_rows,
+                                    const Job* agreed) const {
   const std::string name = fmt::format("job {} rank {}", consumer.job.name, consumer.rank);
   if (consumer.moving) {
     return cannot(name + " is on its way to another pass; ask again in some seconds");
   }
-  ECHOLINE_TRY(check_ranks_together(consumer, name));
+  ECHOLINE_TRY(check_ranks_together(consumer, name, agreed));
   ECHOLINE_TRY(check_batches(consumer, name, epoch_rows));
   if (consumer.layout_minor < kLayoutMinorWithChanges) {
     return cannot(name +
@@ -148,13 +170,17 @@ Status FactorControl::check_trainer(const Consumer& consumer, std::uint64_t epoc
   return {};
 }
 
-Status FactorControl::check_ranks_together(const Consumer& consumer,
-                                           const std::string& name) const {
-  if (consumer.local_ranks < consumer.job.world_size) {
+Status FactorControl::check_ranks_together(const Consumer& consumer, const std::string& name,
+                                           const Job* agreed) const {
+  if (consumer.has_other_hosts() && (agreed == nullptr || consumer.job != *agreed)) {
     return cannot(
         fmt::format("{} has ranks on other hosts, where the change would begin at another block; "
-                    "save a state, and start the job again after the factor was set on every host",
-                    name));
+                    "{}",
+                    name,
+                    core_.agrees ? "hosts agree on one such job of a stream at a time"
+                                 : "name an etcd, by which they agree, in daemon.etcd, or save a "
+                                   "state, and start the job again after the factor was set on "
+                                   "every host"));
   }
   const std::list<Consumer>& all = consumers_.all();
   const bool apart = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
@@ -186,7 +212,9 @@ Status FactorControl::check_batches(const Consumer& consumer, const std::string&
   return {};
 }
 
-std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
+Result<std::vector<FactorSwitch>> FactorControl::apply(
+    std::uint32_t factor, const std::vector<std::shared_ptr<Pass>>& agreed,
+    const MakeAgreed& make) {
   // Before the passes: trainers that attach later find the present factor, in whichever pass.
   set_present(factor);
   ++changes_;
@@ -196,18 +224,24 @@ std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
     Pass& pass = *member.pass;
     // Kept for first_changed_row, which compares both orders without the lock.
     FactorHistory before = pass.factors();
-    std::optional<FactorStart> start = pass.change_factor(factor, readers_of(pass));
+    std::optional<FactorStart> start;
+    if (std::find(agreed.begin(), agreed.end(), member.pass) == agreed.end()) {
+      start = pass.factor_changes().change(factor, readers_of(pass));
+    } else {
+      ECHOLINE_TRY(make(pass));
+      start = last_start(before, pass.factors());
+    }
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "echo factor {} from block {} of epoch {} on",
              config::format_thousandths(factor), start->block, start->epoch);
-    start->jobs = jobs_of(pass);
+    start->jobs = jobs_of(consumers_, pass);
     switches.push_back({*std::move(start), std::move(before), pass.factors()});
   }
   return switches;
 }
 
-Pass::Readers FactorControl::readers_of(const Pass& pass) const {
-  Pass::Readers readers{.batch_rows_most = core_.ring_spec.batch_rows, .foremost = {}};
+FactorChanges::Readers FactorControl::readers_of(const Pass& pass) const {
+  FactorChanges::Readers readers{.batch_rows_most = core_.ring_spec.batch_rows, .foremost = {}};
   for (const Consumer& consumer : consumers_.all()) {
     if (consumer.pass.get() != &pass) continue;
     readers.batch_rows_most =
@@ -219,17 +253,8 @@ Pass::Readers FactorControl::readers_of(const Pass& pass) const {
   return readers;
 }
 
-std::vector<std::string> FactorControl::jobs_of(const Pass& pass) const {
-  std::vector<std::string> jobs;
-  for (const Consumer& consumer : consumers_.all()) {
-    // Rank 0 speaks for its job.
-    if (consumer.pass.get() == &pass && consumer.rank == 0) jobs.push_back(consumer.job.name);
-  }
-  return jobs;
-}
-
 Status FactorControl::check_attach(const Consumer& consumer, const Start& start) const {
-  if (consumer.local_ranks < consumer.job.world_size) {
+  if (consumer.has_other_hosts()) {
     ECHOLINE_TRY(check_hosts(core_, consumer.job.name));
   }
   // Without changes an old library is right about every row.

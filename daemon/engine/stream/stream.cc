@@ -34,6 +34,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       echo_factor_(*core_, attendance_, passes_, reattach_barrier_),
+      shared_job_(*core_, attendance_.consumers(), echo_factor_),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
           admission_, echo_factor_.control(), passes_,
@@ -116,6 +117,8 @@ Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const Atta
                          const Start& start) {
   echo_factor_.control().note_start(start);
   consumer.pass = joined.pass;
+  // First: it may make changes that belong to the attachment's list.
+  shared_job_.note_joined(consumer, call.request.reattaching != 0);
   Attachment attachment = Admission::attachment_of(consumer, joined);
   attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
   return attachment;
@@ -133,6 +136,7 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
+  shared_job_.tick();
   if (check_open().ok()) echo_factor_.follow_ratio(now_ns);
   retire(echo_factor_.take_idle());
   request_split(now_ns);
@@ -142,6 +146,8 @@ void Stream::tick(std::uint64_t now_ns) {
 void Stream::request_split(std::uint64_t now_ns) {
   std::optional<JobSplitter::Request> split = job_splitter_.look(now_ns);
   if (!split.has_value() || construction_.has_value() || !check_open().ok()) return;
+  // Their ranks stay where they are while hosts agree on a change.
+  if (shared_job_.is_holding()) return;
   work_.build = split->options;
   construction_ = {.factor_changes = echo_factor_.control().changes(), .split = std::move(split)};
 }
@@ -174,13 +180,6 @@ void Stream::retire(std::vector<std::shared_ptr<Pass>> passes) {
     job_splitter_.forget(*pass);
     work_.retired.push_back(std::move(pass));
   }
-}
-
-Result<std::vector<FactorSwitch>> Stream::set_echo(std::uint32_t factor) {
-  ECHOLINE_TRY(check_open());
-  auto switches = echo_factor_.set(factor);
-  retire(echo_factor_.take_idle());
-  return switches;
 }
 
 StreamStats Stream::stats(std::uint64_t now_ns) const {

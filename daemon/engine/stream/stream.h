@@ -20,6 +20,7 @@
 #include "engine/stream/job_splitter.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
+#include "engine/stream/shared_job.h"
 
 namespace echoline::engine {
 
@@ -53,8 +54,6 @@ class Stream {
   // Stops what is left. Slow: without the registry's lock, when no other thread stops its passes.
   ~Stream();
 
-  // To be set before the first pass, if it is not the configured one.
-  FactorControl& factor_control() { return echo_factor_.control(); }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -84,10 +83,9 @@ class Stream {
   std::vector<std::shared_ptr<Pass>> passes() const { return passes_.passes(); }
   std::vector<std::uint64_t> connections() const { return attendance_.consumers().connections(); }
 
-  // Every pass continues with `factor` (thousandths) from its next block that is not planned, and
-  // trainers without a state begin with it. Errors change nothing: kInvalidArgument out of bounds;
-  // kFailedPrecondition if not all trainers could follow, or if the daemon sets the factor.
-  Result<std::vector<FactorSwitch>> set_echo(std::uint32_t factor);
+  // Of FactorAgreement, and before the first pass.
+  SharedJob& shared_job() { return shared_job_; }
+  EchoFactor& echo_factor() { return echo_factor_; }
 
   const std::shared_ptr<StreamCore>& core() const { return core_; }
   const v1::Stream& definition() const { return definition_; }
@@ -126,6 +124,7 @@ class Stream {
   // They refer to the members above:
   Admission admission_;
   EchoFactor echo_factor_;
+  SharedJob shared_job_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

@@ -18,6 +18,9 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, placed.stream, options, *pool, *budget,
                                                    progress, std::move(fail)));
   opened.core->echo_choice = std::move(placed.why);
+  // Where the factor can change at all.
+  const plan::Plan& plan = *opened.core->plan;
+  opened.core->agrees = agrees && plan.block_count() > 0 && plan.spec().factor_max > 1000;
   // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;
   auto stream = std::make_unique<Stream>(
@@ -25,12 +28,13 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
       ReattachBarrier(trainers_file->left_behind(name), monotonic_ns() + reattach_grace_ns));
   const std::optional<std::uint32_t> kept =
       KeptFactor(options.state_dir, name, core->ring_spec.fingerprint).load();
-  if (kept.has_value()) stream->factor_control().begin_with(*kept);
+  if (kept.has_value()) stream->echo_factor().control().begin_with(*kept);
   // It has no trainers, so no ring and no passes.
   if (core->serves) return stream;
   // Without a trainer, so that the first one finds batches ready.
-  ECHOLINE_ASSIGN(BuiltPass pass,
-                  build_pass(core, *budget, {.factors = stream->factor_control().first_factors()}));
+  ECHOLINE_ASSIGN(
+      BuiltPass pass,
+      build_pass(core, *budget, {.factors = stream->echo_factor().control().first_factors()}));
   // On an error the stream ends here, and its destructor stops the pass.
   ECHOLINE_TRY(stream->warm_up(std::move(pass), monotonic_ns()));
   // The last question: a caller that left meanwhile gets no stream.

@@ -14,7 +14,6 @@
 #include "config/values.h"
 #include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
-#include "engine/stream/first_changed_row.h"
 #include "engine/stream/kept_factor.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
@@ -91,19 +90,6 @@ void log_created(const std::string& name, const StreamStats& stats) {
            config::format_bytes(stats.memory_bytes.at("ring")));
 }
 
-// With the exact rows, which takes too long for the lock.
-std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwitch> switches) {
-  std::vector<FactorStart> starts;
-  for (FactorSwitch& change : switches) {
-    const plan::Position first = first_changed_row(plan, change.before, change.after,
-                                                   {change.start.epoch, change.start.row});
-    change.start.epoch = first.epoch;
-    change.start.row = first.row;
-    starts.push_back(std::move(change.start));
-  }
-  return starts;
-}
-
 bool all_are_drained(SharedStreams& shared) {
   const MutexLock lock(shared.mutex);
   for (const auto& [name, stream] : shared.table.streams()) {
@@ -135,11 +121,14 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
       trainers_file_(daemon.runtime_dir()),
       samples_(shared_, daemon.serve()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
+      agreement_(shared_, driver_, daemon),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
-      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
+      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_,
+              &trainers_file_,      daemon.has_etcd()} {}
 
 StreamRegistry::~StreamRegistry() {
+  agreement_.stop();
   driver_.stop();
   // No other thread has the streams any more. They end before the worker pool, to which their
   // threads push tasks; what they report to the stopped driver is dropped.
@@ -264,21 +253,6 @@ Result<bool> StreamRegistry::drain_stream(const std::string& name,
 void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& request,
                             const Peer& peer, ReplyFunction reply) {
   driver_.attach({connection, request, peer, std::move(reply)});
-}
-
-// The change is one step under the lock; finding the exact rows takes up to a second, without it.
-Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& name,
-                                                          std::uint32_t factor) {
-  std::vector<FactorSwitch> switches;
-  std::shared_ptr<StreamCore> core;
-  {
-    const MutexLock lock(shared_.mutex);
-    ECHOLINE_ASSIGN(Stream * stream, shared_.table.find(name));
-    ECHOLINE_ASSIGN(switches, stream->set_echo(factor));
-    driver_.do_work(shared_, name, *stream);
-    core = stream->core();
-  }
-  return starts_of(*core->plan, std::move(switches));
 }
 
 Status StreamRegistry::forget_echo_place(const std::string& name) {
