@@ -98,7 +98,7 @@ run_tests() {
 }
 
 # What has threads or shares memory between processes.
-concurrent='base|source|ring|engine|serve|door|client|cuda|e2e|trace'
+concurrent='agree|base|source|ring|engine|serve|door|client|cuda|e2e|trace'
 
 run_sanitizers() {
   local failed=0

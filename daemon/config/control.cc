@@ -100,4 +100,25 @@ Status check_control(const v1::ControlAccess& control, const SourceLocations& lo
       "no certificate may use it; name some in operators or readers, as CN=NAME");
 }
 
+Status check_etcd(const v1::Etcd& etcd, const SourceLocations& locations) {
+  for (const std::string& endpoint : etcd.endpoints()) {
+    if (is_address(endpoint)) continue;
+    return locations.error(
+        etcd, "endpoints",
+        fmt::format("'{}' is no address; allowed: host:port, as 10.0.0.1:2379", endpoint));
+  }
+  if (etcd.prefix().empty()) {
+    return locations.error(etcd, "prefix", "is empty; it is what all keys begin with");
+  }
+  if (etcd.certificate().empty() != etcd.key().empty()) {
+    const bool lacks_key = etcd.key().empty();
+    return locations.error(
+        etcd, lacks_key ? "certificate" : "key",
+        fmt::format("needs '{}', too; set both, or none", lacks_key ? "key" : "certificate"));
+  }
+  if (etcd.certificate().empty() || !etcd.server_ca().empty()) return Status();
+  return locations.error(etcd, "certificate",
+                         "of no use without 'server_ca': without that, connections have no TLS");
+}
+
 }  // namespace echoline::config

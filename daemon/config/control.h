@@ -19,4 +19,7 @@ bool names_certificate(std::string_view entry);
 // If `listen` is set, all files of mutual TLS must be set too, and somebody must have access.
 Status check_control(const v1::ControlAccess& control, const SourceLocations& locations);
 
+// Addresses, and all files of TLS that belong together.
+Status check_etcd(const v1::Etcd& etcd, const SourceLocations& locations);
+
 }  // namespace echoline::config

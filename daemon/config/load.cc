@@ -91,6 +91,7 @@ Result<LocatedConfig> parse_located(std::string_view text, const std::string& na
   ECHOLINE_TRY(complete(config, locations));
   ECHOLINE_TRY(check_metrics_address(config.daemon(), locations));
   ECHOLINE_TRY(check_control(config.daemon().control(), locations));
+  if (config.daemon().has_etcd()) ECHOLINE_TRY(check_etcd(config.daemon().etcd(), locations));
   ECHOLINE_TRY(check_streams(config, locations));
   ECHOLINE_TRY(check_serve(config, locations));
   // Last: the defaults depend on the environment, and no check needs them.

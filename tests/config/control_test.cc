@@ -59,5 +59,20 @@ TEST(ControlConfig, KnowsAnAddress) {
     EXPECT_FALSE(is_address(bad)) << bad;
 }
 
+TEST(EtcdConfig, NamesWhatIsMissing) {
+  const auto outcome = [](const std::string& keys) {
+    const auto config =
+        parse_config("daemon: {etcd: {endpoints: ['a:2379']" + keys + "}}", "t.yaml");
+    return config.ok() ? config->daemon().etcd().prefix() : config.status().message();
+  };
+  EXPECT_EQ(outcome(""), "/echoline/");
+  EXPECT_EQ(outcome(", server_ca: /a, certificate: /c, key: /k, prefix: /x/"), "/x/");
+  EXPECT_THAT(outcome(", server_ca: /a, certificate: /c"), HasSubstr("needs 'key', too"));
+  EXPECT_THAT(outcome(", certificate: /c, key: /k"), HasSubstr("of no use without 'server_ca'"));
+  EXPECT_THAT(outcome(", prefix: ''"), HasSubstr("is empty"));
+  EXPECT_THAT(parse_config("daemon: {etcd: {endpoints: [host]}}", "t").status().message(),
+              HasSubstr("'host' is no address"));
+}
+
 }  // namespace
 }  // namespace echoline::config

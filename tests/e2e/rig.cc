@@ -98,7 +98,9 @@ void Rig::start() {
   auto config = config::parse_config(
       "daemon: {memory: " + options_.memory + ", workers: " + std::to_string(options_.workers) +
           ", reattach_grace: " + options_.reattach_grace + ", runtime_dir: " + runtime_dir() +
-          ", state_dir: " + (folder_.path() / "state").string() + "}\nstreams: {}\n",
+          ", state_dir: " + (folder_.path() / "state").string() +
+          (options_.etcd.empty() ? "" : ", etcd: {endpoints: ['" + options_.etcd + "']}") +
+          "}\nstreams: {}\n",
       "test");
   ASSERT_TRUE(config.ok()) << config.status().message();
   fs::create_directories(folder_.path() / "state");

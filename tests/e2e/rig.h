@@ -44,6 +44,7 @@ struct RigOptions {
   std::string memory = "64MiB";
   std::uint32_t workers = 2;
   std::string reattach_grace = "10s";
+  std::string etcd = {};  // its address; empty: none
 };
 
 class Rig {

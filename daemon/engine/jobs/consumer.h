@@ -44,6 +44,8 @@ struct Consumer {
   TrainerCounters before;               // of its earlier attachments
   shm::LossFigures losses{};            // that ReportedLosses has seen
 
+  // Ranks of its job read on other hosts.
+  bool has_other_hosts() const { return local_ranks < job.world_size; }
   // The next row that it will be given.
   plan::Position position() const { return pass->ring().view(reader).next; }
   // Of all its attachments.

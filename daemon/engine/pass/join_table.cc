@@ -15,8 +15,9 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
       lanes_known_(core.plan->spec().lanes == 1),
       planned_position_(walk_.position()) {}
 
-JoinTable::NextStep JoinTable::next_step() {
+std::optional<JoinTable::NextStep> JoinTable::next_step() {
   const MutexLock lock(mutex_);
+  if (held_) return std::nullopt;
   NextStep next;
   // The walk and the lanes are read in one step: a reader that joins sees both before or both
   // after.
@@ -50,7 +51,8 @@ bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_
   if (!kept.has_value()) {
     // Nothing planned is wanted: the walk goes directly to the first row that a reader wants.
     const std::optional<plan::Position> wanted = ring_.next_wanted();
-    leapt = wanted.has_value() && walk_.leap_to(*wanted);
+    // A held walk stays where it has said that it is.
+    leapt = !held_ && wanted.has_value() && walk_.leap_to(*wanted);
     planned_position_ = walk_.position();
   }
   next_position_ = kept.value_or(walk_.position());
@@ -144,13 +146,13 @@ FactorHistory JoinTable::factors() const {
   return walk_.factors();
 }
 
-bool JoinTable::follows(plan::Position position, const OrderHistory& state) const {
+bool JoinTable::follows(plan::Position position, const OrderHistory& state, bool strict) const {
   const OrderHistory here = history();
   if (!here.knows(position.epoch)) return false;
   // A state that was saved before a change takes part in the change, as an uninterrupted reader
   // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
-  return here.as_of(position).equals_from(position.epoch, state) ||
-         here.equals_from(position.epoch, state);
+  return here.equals_from(position.epoch, state) ||
+         (!strict && here.as_of(position).equals_from(position.epoch, state));
 }
 
 JoinTable::NeededHistory JoinTable::needed_history() const {
@@ -164,6 +166,30 @@ void JoinTable::change_order(const Change& change) {
   const MutexLock lock(mutex_);
   walk_.forget_changes_before(oldest_epoch());
   change(walk_, ring_);
+}
+
+void JoinTable::hold() {
+  const MutexLock lock(mutex_);
+  held_ = true;
+}
+
+void JoinTable::release() {
+  {
+    const MutexLock lock(mutex_);
+    held_ = false;
+  }
+  ring_.interrupt();
+}
+
+plan::Position JoinTable::planned_position() const {
+  const MutexLock lock(mutex_);
+  return walk_.position();
+}
+
+FactorPlace JoinTable::place_of(std::uint32_t factor, std::uint64_t clear_rows,
+                                plan::Position from) const {
+  const MutexLock lock(mutex_);
+  return walk_.place_of(factor, clear_rows, from);
 }
 
 }  // namespace echoline::engine

@@ -35,7 +35,8 @@ class JoinTable {
     std::vector<bool> prepared;  // by row of the step: whether this host prepares it
     bool lanes_dropped = false;  // the window holds records of lanes that are not wanted any more
   };
-  NextStep next_step();
+  // Nothing while the walk is held.
+  std::optional<NextStep> next_step();
   void publish(const shm::Descriptor& descriptor);
   // Leaves out what no reader wants. `drop_planned` drops the planned steps of that kind and
   // returns the start of the first one that it keeps; if there is none, the walk leaps to `wanted`.
@@ -61,8 +62,9 @@ class JoinTable {
   // The changes that matter to the readers that are left.
   OrderHistory history() const;
   FactorHistory factors() const;
-  // Whether a trainer with this state gets the rows here that its state promises.
-  bool follows(plan::Position position, const OrderHistory& state) const;
+  // Whether a trainer with this state gets the rows here that its state promises. `strict`: not
+  // even with changes after that position, which the state's run may not have.
+  bool follows(plan::Position position, const OrderHistory& state, bool strict = false) const;
   // The changes as they are after those that no reader needs are forgotten; the epoch of the first
   // row that some reader may still want.
   struct NeededHistory {
@@ -76,6 +78,15 @@ class JoinTable {
   using Change = std::function<void(StepWalk& walk, ring::Ring& ring)>;
   void change_order(const Change& change);
 
+  // While the daemons of several hosts agree on a change of the factor, no step is planned.
+  void hold();
+  void release();
+  bool is_held() const { return held_.load(); }
+  // Where the walk is.
+  plan::Position planned_position() const;
+  // See StepWalk.
+  FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
+
  private:
   // A published descriptor that may not be released yet.
   struct Published {
@@ -86,7 +97,6 @@ class JoinTable {
 
   // The descriptor at which a reader that wants `position` has to start.
   std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
-  // The epoch of the first row that some reader may still want.
   std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
 
   const StreamCore& core_;
@@ -98,6 +108,7 @@ class JoinTable {
   PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
   bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> lanes_known_;
+  std::atomic<bool> held_{false};  // written with the lock
   // Of the next step to be planned.
   plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
 };

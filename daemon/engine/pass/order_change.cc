@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace echoline::engine {
 namespace {
 
@@ -14,6 +16,10 @@ Status check_room(std::size_t entries, std::size_t entries_max, const char* what
                             "in the next epoch",
                             entries_max, what, oldest_epoch));
 }
+
+// Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
+// without the change.
+std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows_most; }
 
 }  // namespace
 
@@ -33,15 +39,31 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
   std::optional<FactorStart> start;
   pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
     if (walk.factors().factor() == factor) return;
-    // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
-    // without the change.
     const shm::FactorLogEntry& entry =
-        walk.change_factor(factor, 2 * readers.batch_rows_most, readers.foremost);
+        walk.change_factor(factor, clear_rows(readers), readers.foremost);
     ring.log_factor(entry);
     start = {
         .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
   });
   return start;
+}
+
+plan::Position first_free(const Pass& pass, const Readers& readers) {
+  return std::max(pass.planned_position(), readers.foremost);
+}
+
+FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers) {
+  return pass.place_of(factor, clear_rows(readers), readers.foremost);
+}
+
+Status change_factor_at(Pass& pass, const FactorPlace& place) {
+  Status status;
+  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
+    const auto entry = walk.change_factor_at(place);
+    if (entry.ok()) ring.log_factor(*entry.value());
+    status = entry.status();
+  });
+  return status;
 }
 
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,

@@ -62,7 +62,9 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
-      thread_(*this, "pass") {}
+      thread_(*this, "pass") {
+  if (options.held) hold();
+}
 
 Pass::~Pass() { stop(shm::kWriterEnded); }
 
@@ -182,7 +184,8 @@ void Pass::note_wait_for_bytes() {
 WaitCause Pass::wait_cause() const {
   const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
   if (head == nullptr) {  // either no slot is free, or the batch is about to start
-    return ring_full_.load(std::memory_order_relaxed) ? WaitCause::kPeer : WaitCause::kPublish;
+    const bool full = ring_full_.load(std::memory_order_relaxed);
+    return full || is_held() ? WaitCause::kPeer : WaitCause::kPublish;
   }
   if (head->done()) return WaitCause::kPublish;
   if (head->chunks_fetching.load(std::memory_order_relaxed) > 0) return WaitCause::kFetch;

@@ -26,7 +26,9 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
   while (requests.size() < kRequestsMax && refilling_) {
     if (postponed_.empty()) {
       if (only_slots && planned_.size() >= batches_most) break;
-      planned_.push_back(plan_step());
+      std::optional<PlannedBatch> planned = plan_step();
+      if (!planned.has_value()) break;
+      planned_.push_back(*std::move(planned));
     }
     take_requests(requests);
     lacks_room_ = !postponed_.empty();
@@ -62,8 +64,10 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
   }
 }
 
-PlannedBatch ReadAheadPlanner::plan_step() {
-  JoinTable::NextStep next = join_table_.next_step();
+std::optional<PlannedBatch> ReadAheadPlanner::plan_step() {
+  std::optional<JoinTable::NextStep> taken = join_table_.next_step();
+  if (!taken.has_value()) return std::nullopt;
+  JoinTable::NextStep& next = *taken;
   // Records of lanes that other hosts take over have no more uses here.
   if (next.lanes_dropped) window_.clear();
   PlannedBatch planned{std::move(next.step), std::make_shared<InFlightBatch>()};

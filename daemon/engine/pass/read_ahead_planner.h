@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "echo/window.h"
@@ -65,7 +66,8 @@ class ReadAheadPlanner {
   // Moves postponed requests to `requests` while there is room for their bytes.
   void take_requests(std::vector<FetchRequest>& requests);
   // Takes the next step of the walk and makes a batch of it, without a slot yet.
-  PlannedBatch plan_step();
+  // Nothing while the walk is held.
+  std::optional<PlannedBatch> plan_step();
   // Adds the rows that this host prepares, and postpones the requests of their records.
   void add_rows(const std::vector<plan::RowUse>& uses, const std::vector<bool>& prepared,
                 InFlightBatch& batch);

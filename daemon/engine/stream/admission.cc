@@ -77,10 +77,18 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     const Wish wish = wish_of(request, job);
     // A wish, not a state: with nobody reading, any pass at the position has the right order.
     position = wish.position;
-    start.any_history = wish.same_history_as == nullptr;
-    // Where no other trainer decides, a new pass begins with what was set last.
-    start.history = wish.same_history_as == nullptr ? order.first_history(position.epoch)
-                                                    : wish.same_history_as->history();
+    // Hosts that agree begin with the configured order, as none knows what others had before.
+    const bool agrees =
+        core_.agrees && request.local_ranks != 0 && job.world_size > request.local_ranks;
+    const Pass* like = agrees ? consumers_.pass_of(job) : wish.same_history_as;
+    start.any_history = like == nullptr && !agrees;
+    if (like != nullptr) {
+      start.history = like->history();
+    } else {
+      // Where no other trainer decides, a new pass begins with what was set last.
+      start.history = agrees ? order.configured_history(position.epoch)
+                             : order.first_history(position.epoch);
+    }
     if (!start.history.knows(position.epoch)) {
       return Status(Code::kFailedPrecondition,
                     fmt::format("job {} began in epoch {}, and how the order changed before "
@@ -101,6 +109,7 @@ bool Admission::needs_tails(const Consumer& consumer) const {
 PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
   return {.position = start.position,
           .history = start.any_history ? nullptr : &start.history,
+          .only_same_history = core_.agrees && consumer.has_other_hosts(),
           .tails = needs_tails(consumer),
           .lanes = lanes_of(consumer, core_),
           .also_split_off = false,
@@ -110,7 +119,10 @@ PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& star
 }
 
 Pass::Options Admission::new_pass_for(const Consumer& consumer, const Start& start) const {
-  return {.start = start.position, .history = start.history, .tails = needs_tails(consumer)};
+  return {.start = start.position,
+          .history = start.history,
+          .held = core_.agrees && consumer.has_other_hosts(),
+          .tails = needs_tails(consumer)};
 }
 
 Attachment Admission::attachment_of(const Consumer& consumer, const JoinedPass& joined) {

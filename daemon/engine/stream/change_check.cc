@@ -10,8 +10,8 @@ namespace echoline::engine {
 namespace {
 
 Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
-                            const Consumer& consumer) {
-  if (consumer.local_ranks < consumer.job.world_size) {
+                            const Consumer& consumer, const Job* agreed) {
+  if (consumer.has_other_hosts() && (agreed == nullptr || consumer.job != *agreed)) {
     return cannot_change(
         kind, fmt::format("{} has ranks on other hosts, where the change would begin at another "
                           "{}; {}",
@@ -30,12 +30,12 @@ Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
 }
 
 Status check_follower(const ChangeKind& kind, const Consumers& consumers,
-                      const Consumer& consumer) {
+                      const Consumer& consumer, const Job* agreed) {
   if (consumer.moving) {
     return cannot_change(
         kind, name_of(consumer) + " is on its way to another pass; ask again in some seconds");
   }
-  ECHOLINE_TRY(check_ranks_together(kind, consumers, consumer));
+  ECHOLINE_TRY(check_ranks_together(kind, consumers, consumer, agreed));
   if (consumer.layout_minor >= kind.layout_minor) return {};
   return cannot_change(kind, name_of(consumer) +
                                  " has a client library of an older release, whose states would "
@@ -54,14 +54,14 @@ Status cannot_change(const ChangeKind& kind, const std::string& why) {
 }
 
 Status check_followers(const ChangeKind& kind, const Consumers& consumers,
-                       const ReattachBarrier& barrier) {
+                       const ReattachBarrier& barrier, const Job* agreed) {
   // They bring their own list of changes, and the passes must be able to follow it.
   if (barrier.is_open()) {
     return cannot_change(
         kind, "trainers of the daemon before are still awaited; ask again in some seconds");
   }
   for (const Consumer& consumer : consumers.all()) {
-    ECHOLINE_TRY(check_follower(kind, consumers, consumer));
+    ECHOLINE_TRY(check_follower(kind, consumers, consumer, agreed));
   }
   return {};
 }

@@ -24,7 +24,12 @@ struct ChangeKind {
 };
 inline constexpr ChangeKind kFactorChange{
     "the echo factor", "block",
-    "save a state, and start the job again after the factor was set on every host", 2};
+    "name an etcd, by which they agree, in daemon.etcd, or save a state, and start the job again "
+    "after the factor was set on every host",
+    2};
+// Of a stream whose hosts agree.
+inline constexpr ChangeKind kAgreedFactorChange{
+    "the echo factor", "block", "hosts agree on one such job of a stream at a time", 2};
 inline constexpr ChangeKind kWeightChange{
     "the weights", "row",
     "end the job with a checkpoint, and bring the change in a state that one host has read with it",
@@ -32,9 +37,10 @@ inline constexpr ChangeKind kWeightChange{
 
 // kFailedPrecondition: cannot be changed now, and why.
 Status cannot_change(const ChangeKind& kind, const std::string& why);
-// Every trainer can follow the change, and all ranks of a job meet it at one position.
+// Every trainer can follow the change, and all ranks of a job meet it at one position. `agreed`: a
+// job whose hosts agree on the position.
 Status check_followers(const ChangeKind& kind, const Consumers& consumers,
-                       const ReattachBarrier& barrier);
+                       const ReattachBarrier& barrier, const Job* agreed = nullptr);
 // A trainer that attaches can follow the changes that there are.
 Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std::string& stream);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace echoline::engine {
@@ -22,15 +24,23 @@ Result<std::vector<FactorSwitch>> EchoFactor::set(std::uint32_t factor) {
                             core_.name));
 }
 
-void EchoFactor::follow_ratio(std::uint64_t now_ns) {
-  if (!core_.auto_factor || attendance_.consumers().all().empty()) return;
-  const RatioMeter& ratio = attendance_.meter().ratio();
+std::optional<std::uint32_t> EchoFactor::wanted_by_ratio(double ratio, double error,
+                                                         std::uint64_t now_ns) {
+  if (!core_.auto_factor || attendance_.consumers().all().empty()) return std::nullopt;
   const std::uint32_t present = control_.present().factor;
+  return auto_factor_.look(now_ns, {.factor = present,
+                                    .is_everywhere = control_.is_everywhere(present),
+                                    .ratio = ratio,
+                                    .error = error});
+}
+
+void EchoFactor::follow_ratio(std::uint64_t now_ns) {
+  const auto& all = attendance_.consumers().all();
+  const auto agrees = [](const Consumer& consumer) { return consumer.has_other_hosts(); };
+  // The hosts of a job agree, through FactorAgreement.
+  if (std::any_of(all.begin(), all.end(), agrees)) return;
   const std::optional<std::uint32_t> wanted =
-      auto_factor_.look(now_ns, {.factor = present,
-                                 .is_everywhere = control_.is_everywhere(present),
-                                 .ratio = ratio.ratio(),
-                                 .error = ratio.error()});
+      wanted_by_ratio(ratio().ratio(), ratio().error(), now_ns);
   if (!wanted.has_value()) return;
   const auto changed = change(*wanted);
   if (changed.ok()) return;
@@ -41,6 +51,12 @@ void EchoFactor::follow_ratio(std::uint64_t now_ns) {
 Result<std::vector<FactorSwitch>> EchoFactor::change(std::uint32_t factor) {
   ECHOLINE_TRY(control_.check(factor));
   if (control_.is_everywhere(factor)) return std::vector<FactorSwitch>();
+  return apply(factor);
+}
+
+Result<std::vector<FactorSwitch>> EchoFactor::apply(
+    std::uint32_t factor, const std::vector<std::shared_ptr<Pass>>& agreed,
+    const FactorControl::MakeAgreed& make) {
   // Batches that are ready for no trainer in particular would delay the next trainer, as they have
   // the factor from before; a pass that waits for the jobs of publish.jobs stays.
   const bool differs = factor != control_.present().factor;
@@ -49,7 +65,7 @@ Result<std::vector<FactorSwitch>> EchoFactor::change(std::uint32_t factor) {
     for (auto& pass : passes_.take_idle(is_idle)) idle_.push_back(std::move(pass));
   }
   kept_ = factor;
-  return control_.apply(factor);
+  return control_.apply(factor, agreed, make);
 }
 
 }  // namespace echoline::engine

@@ -28,6 +28,14 @@ class EchoFactor {
   Result<std::vector<FactorSwitch>> set(std::uint32_t factor);
   // At every tick, while trainers are admitted: changes the factor of `factor: auto` if R says so.
   void follow_ratio(std::uint64_t now_ns);
+  // The factor that `factor: auto` would change to, R being this, if the daemon sets the factor.
+  std::optional<std::uint32_t> wanted_by_ratio(double ratio, double error, std::uint64_t now_ns);
+  void note_refused(std::uint64_t now_ns) { auto_factor_.note_refused(now_ns); }
+  const RatioMeter& ratio() const { return attendance_.meter().ratio(); }
+  // Makes a change after FactorControl::check; see FactorControl::apply.
+  Result<std::vector<FactorSwitch>> apply(std::uint32_t factor,
+                                          const std::vector<std::shared_ptr<Pass>>& agreed = {},
+                                          const FactorControl::MakeAgreed& make = {});
 
   // What the last change leaves to the owner. Passes with the earlier factor that nobody reads:
   std::vector<std::shared_ptr<Pass>> take_idle() { return std::exchange(idle_, {}); }

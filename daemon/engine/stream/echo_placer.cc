@@ -51,13 +51,13 @@ class FirstFailure {
 };
 
 // A stream that is opened for a measurement only.
-class Opening {
+class TrialOpening {
  public:
-  Opening(const std::string& name, const OpenOptions& options, WorkerPool& pool,
-          MemoryBudget& budget, const record::ProgressFunction& progress)
+  TrialOpening(const std::string& name, const OpenOptions& options, WorkerPool& pool,
+               MemoryBudget& budget, const record::ProgressFunction& progress)
       : name_(name), options_(options), pool_(pool), budget_(budget), progress_(progress) {}
-  Opening(const Opening&) = delete;
-  ~Opening() { close(); }
+  TrialOpening(const TrialOpening&) = delete;
+  ~TrialOpening() { close(); }
 
   Status open(const v1::Stream& stream) {
     close();
@@ -141,7 +141,8 @@ v1::Stream measured(const v1::Stream& definition) {
   return stream;
 }
 
-Result<ChosenPlace> choose(const v1::Stream& definition, Opening& opening, MemoryBudget& budget) {
+Result<ChosenPlace> choose(const v1::Stream& definition, TrialOpening& opening,
+                           MemoryBudget& budget) {
   ECHOLINE_TRY(opening.open(measured(definition)));
   ECHOLINE_TRY(opening.run());
   if (!opening.has_measured()) {
@@ -194,7 +195,7 @@ Result<PlacedStream> place_echo(const std::string& name, const v1::Stream& defin
   std::optional<ChosenPlace> chosen = kept.load(definition);
   if (!chosen.has_value()) {
     log_info({"engine", name}, "measuring the steps to find a place for 'echo'");
-    Opening opening(name, options, pool, budget, progress);
+    TrialOpening opening(name, options, pool, budget, progress);
     ECHOLINE_ASSIGN(chosen, choose(definition, opening, budget));
     kept.save(definition, *chosen);
   }

@@ -15,6 +15,15 @@ namespace {
 
 Status cannot(const std::string& why) { return cannot_change(kFactorChange, why); }
 
+// Where the last change begins, if there is a new one.
+std::optional<FactorStart> last_start(const FactorHistory& before, const FactorHistory& after) {
+  if (after.empty()) return std::nullopt;
+  const shm::FactorLogEntry& last = after.entries().back();
+  if (after.equals_from(last.epoch, before)) return std::nullopt;
+  return FactorStart{
+      .jobs = {}, .epoch = last.since_epoch, .block = last.block, .row = last.since_row - 1};
+}
+
 // A job with ranks on other hosts: their daemons decide for themselves.
 Status check_hosts(const StreamCore& core, const std::string& job) {
   if (!core.echo_choice.empty()) {
@@ -25,12 +34,20 @@ Status check_hosts(const StreamCore& core, const std::string& job) {
                     "(here it is {})",
                     job, core.name, core.echo_choice));
   }
-  if (!core.auto_factor) return {};
+  if (!core.auto_factor || core.agrees) return {};
   return Status(Code::kFailedPrecondition,
                 fmt::format("job {} has ranks on other hosts, and with 'factor: auto' each host "
-                            "would change the factor of stream '{}' at another place; set a "
-                            "number as echo.factor",
+                            "would change the factor of stream '{}' at another place; name an "
+                            "etcd, by which they agree, in daemon.etcd, or set a number as "
+                            "echo.factor",
                             job, core.name));
+}
+
+// Rows of a whole epoch with this factor.
+std::uint64_t epoch_rows_with(const plan::Plan& plan, std::uint32_t factor) {
+  // Block 0 of epoch 0 represents any epoch: rows_after is the length of all that follow.
+  FactorHistory whole(plan);
+  return whole.append(0, {0, factor}, {}).rows_after;
 }
 
 }  // namespace
@@ -49,7 +66,7 @@ FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
 
 void FactorControl::set_present(std::uint32_t factor) {
   present_ = {.factor = factor,
-              .rows = epoch_rows_with(factor),
+              .rows = epoch_rows_with(*core_.plan, factor),
               .has_changed = true,
               .is_listed = core_.auto_factor || factor != core_.plan->spec().factor};
 }
@@ -64,12 +81,6 @@ bool FactorControl::is_everywhere(std::uint32_t factor) const {
          std::all_of(members.begin(), members.end(), [&](const PassSet::Member& member) {
            return member.pass->factors().factor() == factor;
          });
-}
-
-std::uint64_t FactorControl::epoch_rows_with(std::uint32_t factor) const {
-  // Block 0 of epoch 0 represents any epoch: rows_after is the length of all that follow.
-  FactorHistory whole(*core_.plan);
-  return whole.append(0, {0, factor}, {}).rows_after;
 }
 
 Status FactorControl::check_bounds(std::uint32_t factor) const {
@@ -98,17 +109,18 @@ Status FactorControl::check_bounds(std::uint32_t factor) const {
           config::format_thousandths(spec.factor_max)));
 }
 
-Status FactorControl::check(std::uint32_t factor) const {
+Status FactorControl::check(std::uint32_t factor, const Job* agreed) const {
   ECHOLINE_TRY(check_bounds(factor));
   // A repetition of the present factor is no change, and never refused.
   if (is_everywhere(factor)) return {};
-  const std::uint64_t epoch_rows = epoch_rows_with(factor);
+  const std::uint64_t epoch_rows = epoch_rows_with(*core_.plan, factor);
   const bool drop = core_.ring_spec.last_batch == shm::kLastDrop;
   // No batch would ever be published again.
   if (drop && epoch_rows < core_.ring_spec.batch_rows) {
     return cannot("with it an epoch has less than a batch (last: drop)");
   }
-  ECHOLINE_TRY(check_followers(kFactorChange, consumers_, barrier_));
+  ECHOLINE_TRY(check_followers(core_.agrees ? kAgreedFactorChange : kFactorChange, consumers_,
+                               barrier_, agreed));
   for (const Consumer& consumer : consumers_.all()) {
     ECHOLINE_TRY(check_batches(consumer, epoch_rows));
   }
@@ -138,7 +150,9 @@ Status FactorControl::check_batches(const Consumer& consumer, std::uint64_t epoc
   return {};
 }
 
-std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
+Result<std::vector<FactorSwitch>> FactorControl::apply(
+    std::uint32_t factor, const std::vector<std::shared_ptr<Pass>>& agreed,
+    const MakeAgreed& make) {
   // Before the passes: trainers that attach later find the present factor, in whichever pass.
   set_present(factor);
   ++changes_;
@@ -148,8 +162,13 @@ std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
     Pass& pass = *member.pass;
     // Kept for first_changed_row, which compares both orders without the lock.
     FactorHistory before = pass.factors();
-    std::optional<FactorStart> start =
-        change_factor(pass, factor, readers_of(pass, consumers_, core_));
+    std::optional<FactorStart> start;
+    if (std::find(agreed.begin(), agreed.end(), member.pass) == agreed.end()) {
+      start = change_factor(pass, factor, readers_of(pass, consumers_, core_));
+    } else {
+      ECHOLINE_TRY(make(pass));
+      start = last_start(before, pass.factors());
+    }
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "echo factor {} from block {} of epoch {} on",
              config::format_thousandths(factor), start->block, start->epoch);
@@ -160,7 +179,7 @@ std::vector<FactorSwitch> FactorControl::apply(std::uint32_t factor) {
 }
 
 Status FactorControl::check_attach(const Consumer& consumer, const Start& start) const {
-  if (consumer.local_ranks < consumer.job.world_size) {
+  if (consumer.has_other_hosts()) {
     ECHOLINE_TRY(check_hosts(core_, consumer.job.name));
   }
   // Without changes an old library is right about every row.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,17 +36,23 @@ class FactorControl {
   void begin_with(std::uint32_t factor);
   // Whether the present factor, and that of every pass, is this one.
   bool is_everywhere(std::uint32_t factor) const;
-  // Ok if a change to this factor is possible now and every trainer can follow it.
-  Status check(std::uint32_t factor) const;
+  // Ok if a change to this factor is possible now and every trainer can follow it. `agreed`: a job
+  // whose hosts agree on the place of the change.
+  Status check(std::uint32_t factor, const Job* agreed = nullptr) const;
+  // How a change is made in a pass whose place other hosts have a say in.
+  using MakeAgreed = std::function<Status(Pass& pass)>;
   // After check(), with the lock held all the time: every pass continues with `factor` from its
-  // next block that is not planned yet. Returns one entry for each pass that had another factor.
-  std::vector<FactorSwitch> apply(std::uint32_t factor);
+  // next block that is not planned yet, those of `agreed` as `make` does it. Returns one entry for
+  // each pass that had another factor. Errors are those of `make`.
+  Result<std::vector<FactorSwitch>> apply(std::uint32_t factor,
+                                          const std::vector<std::shared_ptr<Pass>>& agreed = {},
+                                          const MakeAgreed& make = {});
 
   // Grows with every change. A pass that was built for an older number has the wrong factors.
   std::uint64_t changes() const { return changes_; }
   // Whether a trainer that attaches can follow changes, if there are or will be any: its client
   // library must know them, or its states would lack them and a later run would get another order.
-  // With `factor: auto`, all ranks of its job must be on this host.
+  // With `factor: auto`, all ranks of its job must be on this host, or the hosts agree.
   Status check_attach(const Consumer& consumer, const Start& start) const;
   void note_start(const Start& start) { present_.has_changed |= !start.history.factors.empty(); }
 
@@ -56,8 +63,6 @@ class FactorControl {
   // The trainer's own batches must still fit the slots. `epoch_rows`: of whole epochs with the new
   // factor.
   Status check_batches(const Consumer& consumer, std::uint64_t epoch_rows) const;
-  // Rows of a whole epoch with this factor.
-  std::uint64_t epoch_rows_with(std::uint32_t factor) const;
 
   const StreamCore& core_;
   const Consumers& consumers_;

@@ -18,6 +18,12 @@ OrderHistory OrderControl::first_history(std::uint32_t epoch) const {
   return history;
 }
 
+OrderHistory OrderControl::configured_history(std::uint32_t epoch) const {
+  OrderHistory history(*core_.plan);
+  if (core_.auto_factor) history.factors.append(epoch, {0, core_.plan->spec().factor}, {});
+  return history;
+}
+
 Status OrderControl::check_attach(const Consumer& consumer, const Start& start) const {
   ECHOLINE_TRY(echo_factor_.control().check_attach(consumer, start));
   return weights_.check_attach(consumer, start);

@@ -50,7 +50,10 @@ Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
     // A pass that was split off is for the jobs in it: others would wait for their slow job again.
     if (member.split_off && !wanted.also_split_off && !wanted.has_own_job(pass)) continue;
     // A trainer with a state needs a pass whose changes agree with the state.
-    if (wanted.history != nullptr && !pass.follows(wanted.position, *wanted.history)) continue;
+    const bool strict = wanted.only_same_history && !wanted.has_own_job(pass);
+    if (wanted.history != nullptr && !pass.follows(wanted.position, *wanted.history, strict)) {
+      continue;
+    }
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,
                     pass.join(wanted.position, wanted.tails, wanted.lanes));
     // No place here, though the pass may have the position: another pass may have it, too.

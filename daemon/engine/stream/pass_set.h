@@ -45,6 +45,8 @@ class PassSet {
   struct Wanted {
     plan::Position position;
     const OrderHistory* history = nullptr;  // null: that of the pass
+    // Of a job with ranks on other hosts: those may have other passes, with other changes to come.
+    bool only_same_history = false;
     bool tails = false;
     LaneSet lanes;
     bool also_split_off = false;

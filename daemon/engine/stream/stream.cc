@@ -34,6 +34,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       order_(*core_, definition_, attendance_, passes_, reattach_barrier_),
+      shared_job_(*core_, attendance_.consumers(), order_.echo_factor()),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
           admission_, order_, passes_,
@@ -115,6 +116,8 @@ Attachment Stream::place(Consumer consumer, const JoinedPass& joined, const Atta
                          const Start& start) {
   order_.note_start(start);
   consumer.pass = joined.pass;
+  // First: it may make changes that belong to the attachment's list.
+  shared_job_.note_joined(consumer, call.request.reattaching != 0);
   Attachment attachment = Admission::attachment_of(consumer, joined);
   attendance_.add(std::move(consumer), joined, call.request.reattaching != 0, work_.notices);
   return attachment;
@@ -132,6 +135,7 @@ void Stream::tick(std::uint64_t now_ns) {
   for (AttachCall& call : reattach_barrier_.take_due(now_ns)) attach_queue_.add(std::move(call));
   admit_waiting(now_ns);
   attendance_.tick(now_ns, work_.notices);
+  shared_job_.tick();
   if (check_open().ok()) order_.echo_factor().follow_ratio(now_ns);
   request_split(now_ns);
   retire(closed_ ? passes_.take_idle(is_idle_) : passes_.take_surplus(is_idle_, now_ns));
@@ -140,6 +144,8 @@ void Stream::tick(std::uint64_t now_ns) {
 void Stream::request_split(std::uint64_t now_ns) {
   std::optional<JobSplitter::Request> split = job_splitter_.look(now_ns);
   if (!split.has_value() || construction_.has_value() || !check_open().ok()) return;
+  // Their ranks stay where they are while hosts agree on a change.
+  if (shared_job_.is_holding()) return;
   work_.build = split->options;
   construction_ = {.order_changes = order_.changes(), .split = std::move(split)};
 }
@@ -148,7 +154,9 @@ void Stream::finish_split(const JobSplitter::Request& request, Result<BuiltPass>
                           std::uint64_t now_ns) {
   if (!built.ok()) return job_splitter_.note_refused(request, built.status(), now_ns);
   const std::shared_ptr<Pass> pass = built->take();
-  if (!check_open().ok() || !job_splitter_.split(request, pass, now_ns, work_.notices)) {
+  // Hosts have begun to agree meanwhile.
+  const bool stays = !check_open().ok() || shared_job_.is_holding();
+  if (stays || !job_splitter_.split(request, pass, now_ns, work_.notices)) {
     work_.retired.push_back(pass);
   } else if (core_->slow.action == SlowPolicy::Action::kDetach) {
     work_.ended = request.pass;

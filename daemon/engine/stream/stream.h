@@ -20,6 +20,7 @@
 #include "engine/stream/order_control.h"
 #include "engine/stream/pass_builder.h"
 #include "engine/stream/pass_set.h"
+#include "engine/stream/shared_job.h"
 
 namespace echoline::engine {
 
@@ -54,6 +55,8 @@ class Stream {
 
   // Changes of it are for a stream that takes trainers (check_open).
   OrderControl& order() { return order_; }
+  // Of FactorAgreement.
+  SharedJob& shared_job() { return shared_job_; }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.
   Status warm_up(BuiltPass pass, std::uint64_t now_ns);
@@ -120,6 +123,7 @@ class Stream {
   // They refer to the members above:
   Admission admission_;
   OrderControl order_;
+  SharedJob shared_job_;
   JobSplitter job_splitter_;
   AttachQueue attach_queue_;
 };

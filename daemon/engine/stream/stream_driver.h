@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -56,6 +57,18 @@ class StreamDriver {
   // is that of the constructor; clang sees by it that the caller holds the registry's lock.
   void do_work(SharedStreams& shared, const std::string& name, Stream& stream)
       ECHOLINE_REQUIRES(shared.mutex);
+  // Calls `change` with a stream that takes trainers, and does what it has asked for, as one step
+  // under the lock.
+  template <typename Change>
+  auto change(SharedStreams& shared, const std::string& name, const Change& change)
+      -> decltype(change(std::declval<Stream&>())) ECHOLINE_EXCLUDES(shared.mutex) {
+    const MutexLock lock(shared.mutex);
+    ECHOLINE_ASSIGN(Stream * stream, shared.table.find(name));
+    ECHOLINE_TRY(stream->check_open());
+    auto changed = change(*stream);
+    do_work(shared, name, *stream);
+    return changed;
+  }
   void set_notify(NotifyFunction notify);
   // Of the engine thread: grows while the thread is alive and gets the registry's lock. Takes no
   // lock.

@@ -14,7 +14,6 @@
 #include "config/values.h"
 #include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
-#include "engine/stream/first_changed_row.h"
 #include "engine/stream/kept_order.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
@@ -91,19 +90,6 @@ void log_created(const std::string& name, const StreamStats& stats) {
            config::format_bytes(stats.memory_bytes.at("ring")));
 }
 
-// With the exact rows, which takes too long for the lock.
-std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwitch> switches) {
-  std::vector<FactorStart> starts;
-  for (FactorSwitch& change : switches) {
-    const plan::Position first = first_changed_row(plan, change.before, change.after,
-                                                   {change.start.epoch, change.start.row});
-    change.start.epoch = first.epoch;
-    change.start.row = first.row;
-    starts.push_back(std::move(change.start));
-  }
-  return starts;
-}
-
 bool all_are_drained(SharedStreams& shared) {
   const MutexLock lock(shared.mutex);
   for (const auto& [name, stream] : shared.table.streams()) {
@@ -117,19 +103,6 @@ OpenOptions open_options(const v1::Daemon& daemon) {
           .seek_index = daemon.seek_index(),
           .serves = !daemon.serve().listen().empty(),
           .stall_report_ns = daemon.stall_report()};
-}
-
-// One step under the lock. To find the rows at which a new factor shows takes up to a second: that
-// is done without it.
-template <typename Change>
-auto change_order(SharedStreams& shared, StreamDriver& driver, const std::string& name,
-                  const Change& change) -> decltype(change(std::declval<OrderControl&>())) {
-  const MutexLock lock(shared.mutex);
-  ECHOLINE_ASSIGN(Stream * stream, shared.table.find(name));
-  ECHOLINE_TRY(stream->check_open());
-  auto changed = change(stream->order());
-  driver.do_work(shared, name, *stream);
-  return changed;
 }
 
 }  // namespace
@@ -148,11 +121,14 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
       trainers_file_(daemon.runtime_dir()),
       samples_(shared_, daemon.serve()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
+      agreement_(shared_, driver_, daemon),
       pool_(daemon.workers() != 0 ? daemon.workers()
                                   : usable_processors(std::thread::hardware_concurrency())),
-      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
+      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_,
+              &trainers_file_,      daemon.has_etcd()} {}
 
 StreamRegistry::~StreamRegistry() {
+  agreement_.stop();
   driver_.stop();
   // No other thread has the streams any more. They end before the worker pool, to which their
   // threads push tasks; what they report to the stopped driver is dropped.
@@ -279,18 +255,10 @@ void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& 
   driver_.attach({connection, request, peer, std::move(reply)});
 }
 
-Result<std::vector<FactorStart>> StreamRegistry::set_echo(const std::string& name,
-                                                          std::uint32_t factor) {
-  const auto set = [factor](OrderControl& order) { return order.echo_factor().set(factor); };
-  ECHOLINE_ASSIGN(const std::shared_ptr<StreamCore> core, core_of(shared_, name));
-  ECHOLINE_ASSIGN(auto switches, change_order(shared_, driver_, name, set));
-  return starts_of(*core->plan, std::move(switches));
-}
-
 Result<std::vector<WeightStart>> StreamRegistry::set_weights(const std::string& name,
                                                              const NamedWeights& weights) {
-  const auto set = [&weights](OrderControl& order) { return order.weights().set(weights); };
-  return change_order(shared_, driver_, name, set);
+  const auto set = [&weights](Stream& stream) { return stream.order().weights().set(weights); };
+  return driver_.change(shared_, name, set);
 }
 
 Status StreamRegistry::forget_echo_place(const std::string& name) {

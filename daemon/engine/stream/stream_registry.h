@@ -11,6 +11,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
+#include "engine/stream/factor_agreement.h"
 #include "engine/stream/sample_service.h"
 #include "engine/stream/stream_driver.h"
 #include "engine/stream/stream_opener.h"
@@ -33,7 +34,10 @@ class StreamRegistry : public Engine {
   Status delete_stream(const std::string& name) override;
   Result<bool> drain_stream(const std::string& name, std::chrono::milliseconds patience,
                             const std::function<bool()>& cancelled) override;
-  Result<std::vector<FactorStart>> set_echo(const std::string& name, std::uint32_t factor) override;
+  Result<std::vector<FactorStart>> set_echo(const std::string& name,
+                                            std::uint32_t factor) override {
+    return agreement_.set_echo(name, factor);
+  }
   Result<std::vector<WeightStart>> set_weights(const std::string& name,
                                                const NamedWeights& weights) override;
   Status forget_echo_place(const std::string& name) override;
@@ -70,6 +74,7 @@ class StreamRegistry : public Engine {
   mutable SharedStreams shared_;
   SampleService samples_;
   StreamDriver driver_;
+  FactorAgreement agreement_;
   // Last: its workers may report a failure to the driver until they have ended.
   WorkerPool pool_;
   const StreamOpener opener_;

@@ -1,6 +1,9 @@
 #include "engine/walk/step_walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace echoline::engine {
@@ -48,25 +51,49 @@ void StepWalk::end_epoch() {
   if (position_.row < epoch_->rows()) tails_from_ = position_.epoch + 1;
 }
 
-const shm::FactorLogEntry& StepWalk::change_factor(std::uint32_t factor, std::uint64_t clear_rows,
-                                                   plan::Position from) {
+FactorPlace StepWalk::place_of(std::uint32_t factor, std::uint64_t clear_rows,
+                               plan::Position from) const {
   // Never before what is walked already.
   from = std::max(from, position_);
   if (!history_.factors.empty() && history_.factors.entries().back().epoch > from.epoch) {
     // The one before begins later still, and was to hold from there on.
-    const shm::FactorLogEntry later = history_.factors.entries().back();
-    return history_.factors.append(later.epoch, {later.block, factor},
-                                   {later.since_epoch, later.since_row});
+    const shm::FactorLogEntry& later = history_.factors.entries().back();
+    return {later.epoch, {later.block, factor}, {later.since_epoch, later.since_row}};
   }
   const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
   // No room in this epoch: the next one begins with the factor, at block 0. The state of its row 1
   // is the first to contain it.
-  if (!change) return history_.factors.append(from.epoch + 1, {0, factor}, {from.epoch + 1, 1});
+  if (!change) return {from.epoch + 1, {0, factor}, {from.epoch + 1, 1}};
+  return {from.epoch, *change, {from.epoch, from.row + 1}};
+}
+
+const shm::FactorLogEntry& StepWalk::add(const FactorPlace& place) {
   const shm::FactorLogEntry& entry =
-      history_.factors.append(from.epoch, *change, {from.epoch, from.row + 1});
+      history_.factors.append(place.epoch, place.change, place.since);
   // The rest of the present epoch has another order now.
-  if (from.epoch == position_.epoch) remake_epoch();
+  if (place.epoch == position_.epoch) remake_epoch();
   return entry;
+}
+
+Result<const shm::FactorLogEntry*> StepWalk::change_factor_at(const FactorPlace& place) {
+  const auto cannot = [&](std::string_view why) {
+    return Status(Code::kFailedPrecondition,
+                  fmt::format("the echo factor cannot change at block {} of epoch {}: {}",
+                              place.change.block, place.epoch, why));
+  };
+  const bool walked =
+      place.epoch < position_.epoch ||
+      (place.epoch == position_.epoch &&
+       (rows_left() == 0 || place.change.block < epoch_->next_block(position_.row)));
+  if (walked) return cannot("this host is past it");
+  std::vector<plan::FactorChange> list = factors().list(place.epoch);
+  const bool ordered = factors().empty() || factors().entries().back().epoch <= place.epoch;
+  if (!list.empty() && list.back().block == place.change.block) list.pop_back();
+  list.push_back(place.change);
+  if (!ordered || !plan_.check_changes(list).ok()) {
+    return cannot("it does not follow the changes before it on this host");
+  }
+  return &add(place);
 }
 
 // The change as it can begin in this epoch, if it can.

@@ -27,6 +27,13 @@ struct Step {
   bool repeats_earlier = false;  // this walk has come by that batch before
 };
 
+// Where a change of the factor begins.
+struct FactorPlace {
+  std::uint32_t epoch = 0;
+  plan::FactorChange change;
+  plan::Position since;  // states from there on hold it
+};
+
 // Not thread safe.
 class StepWalk {
  public:
@@ -53,7 +60,14 @@ class StepWalk {
   // factor), or its end is less than `clear_rows` away before or after the change: a job whose last
   // batches were begun must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
-                                           plan::Position from = {});
+                                           plan::Position from = {}) {
+    return add(place_of(factor, clear_rows, from));
+  }
+  // The place at which change_factor would put it.
+  FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
+  // At a place that another host has found, for the same order. An error if this walk has come by
+  // it, or has another order.
+  Result<const shm::FactorLogEntry*> change_factor_at(const FactorPlace& place);
   // Other weights of the sources from the first row without echo on of which nothing was walked,
   // nor lies before `from`; from the next epoch on where this one has no such row. The plan accepts
   // them as those of whole epochs.
@@ -63,6 +77,7 @@ class StepWalk {
  private:
   // Opens the epoch of the position, or the next one that has a step.
   void enter_epoch();
+  const shm::FactorLogEntry& add(const FactorPlace& place);
   // Asks the plan for the present epoch again, with the present changes.
   void remake_epoch();
   // Notes where an epoch was ended with rows left.

@@ -1,0 +1,263 @@
+#include "engine/stream/factor_agreement.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/open/fingerprint.h"
+#include "engine/stream/first_changed_row.h"
+
+namespace echoline::engine {
+namespace {
+
+using std::chrono::milliseconds;
+using Switches = std::vector<FactorSwitch>;
+
+// Between two rounds, while a change is under way and else.
+constexpr milliseconds kSoon{20};
+constexpr milliseconds kIdle{250};
+// Longer than a proposal and its answer take while etcd answers.
+constexpr std::chrono::seconds kPatience{20};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown host";
+  return name.data();
+}
+
+// Part of a key: letters, digits and few others.
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (const unsigned char one : name) {
+    if (std::isalnum(one) != 0 || one == '-' || one == '_' || one == '.') {
+      text += static_cast<char>(one);
+    } else {
+      text += fmt::format("%{:02X}", one);
+    }
+  }
+  return text;
+}
+
+agree::EtcdOptions options_of(const v1::Etcd& etcd) {
+  return {.endpoints = {etcd.endpoints().begin(), etcd.endpoints().end()},
+          .server_ca = etcd.server_ca(),
+          .certificate = etcd.certificate(),
+          .key = etcd.key()};
+}
+
+// Whether a change is to be left to the hosts of a job; errors as those of EchoFactor::set.
+Result<bool> has_to_agree(Stream& stream, std::uint32_t factor) {
+  const std::optional<SharedJob::View> shared = stream.shared_job().view();
+  if (!shared.has_value() || stream.core()->auto_factor) return false;
+  const FactorControl& control = stream.order().echo_factor().control();
+  ECHOLINE_TRY(control.check(factor, &shared->job));
+  return !control.is_everywhere(factor);
+}
+
+// With the exact rows, which takes too long for the lock.
+std::vector<FactorStart> starts_of(const plan::Plan& plan, std::vector<FactorSwitch> switches) {
+  std::vector<FactorStart> starts;
+  for (FactorSwitch& change : switches) {
+    const plan::Position first = first_changed_row(plan, change.before, change.after,
+                                                   {change.start.epoch, change.start.row});
+    change.start.epoch = first.epoch;
+    change.start.row = first.row;
+    starts.push_back(std::move(change.start));
+  }
+  return starts;
+}
+
+std::string unique_id() {
+  std::random_device random;
+  return fmt::format("{}-{:08x}{:08x}", escaped(host_name()), random(), random());
+}
+
+}  // namespace
+
+FactorAgreement::FactorAgreement(SharedStreams& shared, StreamDriver& driver,
+                                 const v1::Daemon& daemon)
+    : shared_(shared),
+      driver_(driver),
+      prefix_(daemon.etcd().prefix()),
+      store_(options_of(daemon.etcd()), counts_) {
+  if (daemon.has_etcd()) thread_ = std::thread([this] { loop(); });
+}
+
+void FactorAgreement::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    for (const auto& [stream, wish] : std::exchange(wishes_, {})) {
+      wish->result = Status(Code::kUnavailable, "the daemon is going down");
+    }
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+// A change is one step under the lock; finding the exact rows takes up to a second, without it.
+Result<std::vector<FactorStart>> FactorAgreement::set_echo(const std::string& stream,
+                                                           std::uint32_t factor) {
+  std::shared_ptr<StreamCore> core;
+  bool must_agree = false;
+  const auto set = [&](Stream& found) -> Result<Switches> {
+    core = found.core();
+    ECHOLINE_ASSIGN(must_agree, has_to_agree(found, factor));
+    return must_agree ? Switches() : found.order().echo_factor().set(factor);
+  };
+  ECHOLINE_ASSIGN(Switches switches, driver_.change(shared_, stream, set));
+  if (must_agree) {
+    ECHOLINE_ASSIGN(switches, agree(stream, factor));
+  }
+  return starts_of(*core->plan, std::move(switches));
+}
+
+Result<std::vector<FactorSwitch>> FactorAgreement::agree(const std::string& stream,
+                                                         std::uint32_t factor) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto wish = std::make_shared<Wish>(Wish{.factor = factor, .result = {}});
+  MutexLock lock(mutex_);
+  if (stopping_) return Status(Code::kUnavailable, "the daemon is going down");
+  if (!wishes_.try_emplace(stream, wish).second) {
+    return Status(Code::kFailedPrecondition,
+                  "the hosts are about to change the echo factor already; ask again");
+  }
+  woken_ = true;
+  changed_.notify_all();
+  while (!wish->result.has_value() && changed_.wait_until(lock, until)) {
+  }
+  if (wish->result.has_value()) return *std::move(wish->result);
+  wishes_.erase(stream);
+  return Status(Code::kDeadlineExceeded,
+                "etcd did not answer in time: the factor may still change, `show` has it");
+}
+
+void FactorAgreement::loop() {
+  ::pthread_setname_np(::pthread_self(), "agree");
+  bool soon = false;
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      const auto until = std::chrono::steady_clock::now() + (soon ? kSoon : kIdle);
+      while (!stopping_ && !woken_ && changed_.wait_until(lock, until)) {
+      }
+      if (stopping_) break;
+      woken_ = false;
+    }
+    soon = do_round();
+  }
+  for (auto& [stream, known] : known_) known.session->leave();
+}
+
+bool FactorAgreement::do_round() {
+  update_sessions();
+  bool busy = false;
+  for (auto& [stream, known] : known_) {
+    const std::shared_ptr<Wish> wish = wish_of(stream);
+    const auto factor = wish == nullptr ? std::nullopt : std::optional(wish->factor);
+    if (!known.over) note(stream, known, known.session->follow(factor, monotonic_ns()));
+    busy |= known.session->is_busy() || wish != nullptr;
+    if (auto result = known.session->take_result()) fulfil(stream, *std::move(result));
+  }
+  // Of streams whose job has left meanwhile.
+  std::vector<std::string> left;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [stream, wish] : wishes_) {
+      if (!known_.contains(stream)) left.push_back(stream);
+    }
+  }
+  for (const std::string& stream : left) {
+    fulfil(stream, Status(Code::kFailedPrecondition,
+                          "the job with ranks on other hosts has left meanwhile; ask again"));
+  }
+  return busy && !failing_;
+}
+
+void FactorAgreement::update_sessions() {
+  std::vector<std::unique_ptr<AgreementSession>> ended;
+  {
+    const MutexLock lock(shared_.mutex);
+    std::map<std::string, Known> present;
+    for (const auto& [name, stream] : shared_.table.streams()) {
+      std::optional<SharedJob::View> view = stream->shared_job().view();
+      if (!view.has_value()) continue;
+      const std::uint64_t generation = shared_.table.generation(name);
+      const auto before = known_.find(name);
+      const bool same = before != known_.end() && before->second.generation == generation &&
+                        before->second.session->view().session == view->session;
+      if (same) {
+        before->second.session->see(*std::move(view));
+        present.insert(known_.extract(before));
+      } else {
+        present[name] = {.generation = generation,
+                         .session = begin(name, generation, *stream, *std::move(view))};
+      }
+    }
+    std::swap(known_, present);
+    for (auto& [name, known] : present) ended.push_back(std::move(known.session));
+  }
+  // Without the lock, as it asks the store.
+  for (const auto& session : ended) session->leave();
+}
+
+std::unique_ptr<AgreementSession> FactorAgreement::begin(const std::string& stream,
+                                                         std::uint64_t generation, const Stream& at,
+                                                         SharedJob::View view) {
+  const auto with_stream = [this, stream, generation,
+                            session = view.session](const std::function<void(Stream&)>& use) {
+    const MutexLock lock(shared_.mutex);
+    Stream* found = shared_.table.get(stream, generation);
+    if (found == nullptr || found->shared_job().session() != session) return false;
+    use(*found);
+    driver_.do_work(shared_, stream, *found);
+    return true;
+  };
+  std::string root = fmt::format("{}{}/{}/{}/{}x{}/", prefix_, escaped(stream),
+                                 to_hex(at.core()->ring_spec.fingerprint), escaped(view.job.name),
+                                 view.job.world_size, view.job.batch_size);
+  return std::make_unique<AgreementSession>(
+      AgreementSession::Names{
+          .stream = stream, .root = std::move(root), .host = unique_id(), .shown = host_name()},
+      store_, with_stream, std::move(view));
+}
+
+void FactorAgreement::note(const std::string& stream, Known& known, const Status& status) {
+  if (status.ok()) {
+    if (std::exchange(failing_, false)) log_info({"engine", stream}, "etcd answers again");
+    return;
+  }
+  known.over = status.code() == Code::kFailedPrecondition;
+  if (!std::exchange(failing_, !known.over) || failure_log_.due(monotonic_ns())) {
+    log_warning({"engine", stream}, "the hosts cannot agree on changes of the echo factor: {}",
+                status.message());
+  }
+  if (known.over || !known.session->has_proposal()) fulfil(stream, status);
+}
+
+std::shared_ptr<FactorAgreement::Wish> FactorAgreement::wish_of(const std::string& stream) {
+  const MutexLock lock(mutex_);
+  const auto wish = wishes_.find(stream);
+  return wish == wishes_.end() ? nullptr : wish->second;
+}
+
+void FactorAgreement::fulfil(const std::string& stream, Result<std::vector<FactorSwitch>> result) {
+  {
+    const MutexLock lock(mutex_);
+    const auto wish = wishes_.find(stream);
+    if (wish == wishes_.end()) return;
+    wish->second->result = std::move(result);
+    wishes_.erase(wish);
+  }
+  changed_.notify_all();
+}
+
+}  // namespace echoline::engine

@@ -1,0 +1,115 @@
+// Runs of a job in a real etcd: who takes part, and one log of changes for all.
+#include "agree/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+
+#include "agree/etcd_store.h"
+#include "servers/server_process.h"
+
+namespace echoline::agree {
+namespace {
+
+using testing::SizeIs;
+
+// GoogleTest has a Run of its own.
+using Host = Run;
+
+class Runs : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (etcd_.missing()) GTEST_SKIP() << "etcd is not installed";
+    ASSERT_TRUE(etcd_.ready());
+  }
+  Host host(const std::string& name) { return {store_, "/test/job/", name}; }
+  static Change wanted(const std::string& id) { return {.by = id, .id = id, .factor = 2000}; }
+  // The first change that the host is not done with.
+  static std::optional<Host::Numbered> next(Host& run) {
+    auto change = run.next();
+    EXPECT_TRUE(change.ok()) << change.status().message();
+    return change.ok() ? *change : std::nullopt;
+  }
+
+  ServerProcess etcd_{"etcd_server.py"};
+  StoreCounts counts_;
+  // The first address answers nobody: the next one is asked.
+  EtcdStore store_{{.endpoints = {"127.0.0.1:1", etcd_.fact("address")}}, counts_};
+};
+
+TEST_F(Runs, OneHostIsFirstAndOneClosesTheChange) {
+  Host one = host("one"), other = host("other");
+  ASSERT_TRUE(one.join({.host = "A", .ranks = {0}}, false).ok());
+  ASSERT_TRUE(other.join({.host = "B", .ranks = {1}}, false).ok());
+  EXPECT_FALSE(next(one).has_value());
+  EXPECT_TRUE(one.propose(wanted("one")).value());
+  EXPECT_FALSE(other.propose(wanted("other")).value());
+  const auto open = next(other);
+  ASSERT_TRUE(open.has_value());
+  EXPECT_EQ(open->change.id, "one");
+  ASSERT_TRUE(other.reply(*open, {.refusal = "", .epoch = 1, .row = 5, .batch_rows_most = 8}).ok());
+  const Host::Party party = one.party(open->number).value();
+  EXPECT_EQ(party.replies.at("other").row, 5U);
+  EXPECT_EQ(missing_ranks(party, 3), std::vector<std::uint32_t>{2});
+  Change decided = open->change;
+  decided.state = Change::State::kDecided;
+  decided.place = {.epoch = 1, .block = 7, .since_epoch = 1, .since_row = 6};
+  decided.list = {{0, 1000}, {7, 2000}};
+  EXPECT_TRUE(one.close(*open, decided).value());
+  decided.state = Change::State::kCancelled;
+  EXPECT_FALSE(other.close(*open, decided).value());
+  const auto closed = next(other);
+  ASSERT_TRUE(closed.has_value());
+  EXPECT_EQ(closed->change.state, Change::State::kDecided);
+  EXPECT_EQ(closed->change.place.block, 7U);
+  EXPECT_THAT(closed->change.list, SizeIs(2));
+  other.finish(*closed);
+  EXPECT_FALSE(next(other).has_value());
+}
+
+TEST_F(Runs, ARunEndsWithItsLastHostUnlessTrainersReturn) {
+  Host first = host("first");
+  ASSERT_TRUE(first.join({.host = "A", .ranks = {0}}, false).ok());
+  ASSERT_TRUE(first.propose(wanted("first")).value());
+  Host joins = host("joins"), returns = host("returns"), begins = host("begins");
+  ASSERT_TRUE(joins.join({.host = "B", .ranks = {1}}, false).ok());
+  EXPECT_TRUE(next(joins).has_value()) << "another host was there";
+  first.leave();
+  joins.leave();
+  ASSERT_TRUE(returns.join({.host = "A", .ranks = {0}}, true).ok());
+  EXPECT_TRUE(next(returns).has_value()) << "its trainers are of that run";
+  returns.leave();
+  ASSERT_TRUE(begins.join({.host = "A", .ranks = {0}}, false).ok());
+  EXPECT_FALSE(next(begins).has_value());
+  EXPECT_EQ(returns.next().status().code(), Code::kFailedPrecondition);
+  EXPECT_THAT(begins.party(0).value().members, SizeIs(1));
+}
+
+TEST_F(Runs, ALeaseThatEndedIsMadeAgain) {
+  Host run = host("one");
+  ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
+  ASSERT_TRUE(store_.revoke(run.lease()).ok());
+  EXPECT_THAT(run.party(0).value().members, SizeIs(0));
+  ASSERT_TRUE(run.keep().ok());
+  EXPECT_THAT(run.party(0).value().members, SizeIs(1));
+}
+
+TEST_F(Runs, WhatNoDaemonWroteAndAnEtcdThatIsAwayAreErrors) {
+  Host run = host("one");
+  ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
+  for (const char* text :
+       {"", "{}", "[1]", R"({"state": "open", "by": 1, "id": "", "factor": 1})"}) {
+    ASSERT_TRUE(store_.commit({.writes = {{"/test/job/log/0000000001", text}}}).ok());
+    EXPECT_EQ(run.next().status().code(), Code::kDataLoss) << text;
+  }
+  ::kill(std::stoi(etcd_.fact("pid")), SIGSTOP);
+  EXPECT_EQ(run.next().status().code(), Code::kUnavailable);
+  ::kill(std::stoi(etcd_.fact("pid")), SIGCONT);
+  EXPECT_EQ(run.next().status().code(), Code::kDataLoss);
+  EXPECT_EQ(counts_.failed, 1U);
+}
+
+}  // namespace
+}  // namespace echoline::agree

@@ -1,0 +1,217 @@
+// Changes of the echo factor of a job on several hosts, which agree through an etcd.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agree/etcd_store.h"
+#include "agree/run.h"
+#include "e2e/rig.h"
+#include "servers/server_process.h"
+
+namespace echoline::e2e {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr std::uint32_t kBatch = 8;
+
+std::string steps(const std::string& echo) {
+  return "      - shuffle: {window: 40}\n      - decode: {image: {key: u8, as: uint8, shape: [64, "
+         "64, 1]}, label: {key: cls, as: int64}}\n      - echo: " +
+         echo + "\n      - batch: {size: 8, last: partial}\n      - publish: {slots: 4}\n";
+}
+const std::string kSteps = steps("{factor: 1, max: 3, window: 96, allow_repeats: true}");
+
+class Agreement : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (etcd_.missing()) GTEST_SKIP() << "etcd is not installed";
+    ASSERT_TRUE(etcd_.ready());
+  }
+
+  std::unique_ptr<Rig> host(const std::string& steps = kSteps, bool agrees = true,
+                            const std::string& read_keys = ", read_ahead: 128KiB") {
+    auto rig = std::make_unique<Rig>(RigOptions{.shards = 4,
+                                                .records_per_shard = 300,
+                                                .side = 64,
+                                                .reattach_grace = "1s",
+                                                .etcd = agrees ? etcd_.fact("address") : ""});
+    const Status created = rig->create("train", steps, "lanes: 2", read_keys);
+    EXPECT_TRUE(created.ok()) << created.message();
+    return rig;
+  }
+  static Loader rank(const Rig& rig, std::uint32_t rank) {
+    return rig.attach("train", {.rank = rank, .world_size = 2, .local_world_size = 1});
+  }
+  static std::uint32_t factor(Rig& rig) { return rig.engine().stats().streams.at(0).factor; }
+  void signal_etcd(int signal) { ::kill(std::stoi(etcd_.fact("pid")), signal); }
+
+  // The rows that a single host gives with the changes of this state's epoch, from row 0 on.
+  std::vector<SeenRow> expected(std::string state, std::uint64_t batches) {
+    const std::size_t row = state.find("\"row\":");
+    state.replace(row, state.find_first_of(",}", row) - row, "\"row\":0");
+    const auto alone = host(kSteps, false);
+    Loader loader = alone->attach("train", {.state = state});
+    return read_batches(loader, batches);
+  }
+  static void expect_halves(const std::array<std::vector<SeenRow>, 2>& seen,
+                            const std::vector<SeenRow>& whole) {
+    ASSERT_EQ(seen[0].size() + seen[1].size(), whole.size());
+    for (std::size_t row = 0; row < whole.size(); ++row) {
+      const std::size_t at = row / kBatch * (kBatch / 2) + row % (kBatch / 2);
+      ASSERT_EQ(seen.at(row % kBatch / (kBatch / 2)).at(at), whole[row]) << "row " << row;
+    }
+  }
+
+  ServerProcess etcd_{"etcd_server.py"};
+};
+
+// A trainer that reads in a thread of its own, the last batches only when `changed` is set.
+std::future<std::vector<SeenRow>> reading(Loader& loader, std::uint64_t batches,
+                                          const std::atomic<bool>& changed) {
+  return std::async(std::launch::async, [&loader, &changed, batches] {
+    std::vector<SeenRow> rows;
+    for (std::uint64_t batch = 0; batch < batches; ++batch) {
+      append_rows(*loader.next(), rows);
+      do {
+        std::this_thread::sleep_for(milliseconds(2));
+      } while (batch >= 60 && !changed);
+    }
+    return rows;
+  });
+}
+
+TEST_F(Agreement, AChangeBeginsAtTheSameBatchOnAllHosts) {
+  constexpr std::uint64_t kBatches = 145;  // of one epoch
+  std::atomic<bool> changed{false};
+  const auto one = host(), other = host();
+  Loader first = rank(*one, 0), second = rank(*other, 1);
+  auto first_rows = reading(first, kBatches, changed);
+  auto second_rows = reading(second, kBatches, changed);
+  const auto twice = one->engine().set_echo("train", 2000);
+  const auto thrice = other->engine().set_echo("train", 3000);
+  changed = true;
+  ASSERT_TRUE(twice.ok()) << twice.status().message();
+  ASSERT_TRUE(thrice.ok()) << thrice.status().message();
+  ASSERT_EQ(twice.value().size(), 1U);
+  EXPECT_EQ(twice.value()[0].jobs, std::vector<std::string>{"default"});
+  const std::array<std::vector<SeenRow>, 2> seen{first_rows.get(), second_rows.get()};
+  EXPECT_EQ(first.state(), second.state());
+  EXPECT_THAT(first.state(), HasSubstr("3000"));
+  expect_halves(seen, expected(first.state(), kBatches));
+}
+
+TEST_F(Agreement, ADaemonThatRestartsMakesTheChangesOfItsRun) {
+  constexpr std::uint64_t kBatches = 140;
+  const auto one = host(), other = host();
+  Loader first = rank(*one, 0), second = rank(*other, 1);
+  std::array<std::vector<SeenRow>, 2> seen{read_batches(first, 4), read_batches(second, 4)};
+  ASSERT_TRUE(one->engine().set_echo("train", 2000).ok());
+  // Its trainer is before the change, so its state does not tell of it.
+  EXPECT_THAT(second.state(), testing::Not(HasSubstr("2000")));
+  other->restart();
+  const std::atomic<bool> changed{true};
+  auto first_rows = reading(first, kBatches, changed);
+  for (const SeenRow& row : read_batches(second, kBatches)) seen[1].push_back(row);
+  for (const SeenRow& row : first_rows.get()) seen[0].push_back(row);
+  expect_halves(seen, expected(first.state(), kBatches + 4));
+}
+
+TEST_F(Agreement, WithoutAllRanksOrEtcdTheFactorStays) {
+  const auto one = host();
+  Loader first = rank(*one, 0);
+  EXPECT_THAT(one->engine().set_echo("train", 2000).status().message(),
+              HasSubstr("job default has 2 ranks, and etcd knows no host of rank 1"));
+  signal_etcd(SIGSTOP);
+  EXPECT_THAT(one->engine().set_echo("train", 2000).status().message(),
+              HasSubstr("etcd 127.0.0.1"));
+  signal_etcd(SIGCONT);
+  EXPECT_EQ(factor(*one), 1000U);
+  EXPECT_EQ(read_batches(first, 100).size(), 400U) << "its batches do not need etcd";
+}
+
+// A host of which the test says what it does: rank 1 of the job.
+class OtherHost {
+ public:
+  OtherHost(Rig& rig, const std::string& etcd)
+      : store_({.endpoints = {etcd}}, counts_), run_(store_, root(rig), "other-host") {
+    const Status joined = run_.join({.host = "other", .ranks = {1}}, false);
+    EXPECT_TRUE(joined.ok()) << joined.message();
+  }
+  agree::Run* operator->() { return &run_; }
+  // The open change, once the rig's daemon has replied to it.
+  agree::Run::Numbered await_reply() {
+    while (true) {
+      const auto change = run_.next();
+      if (change.ok() && change.value().has_value()) {
+        const auto party = run_.party((*change.value()).number);
+        if (party.ok() && !party.value().replies.empty()) return *change.value();
+      }
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+  }
+
+ private:
+  static std::string root(Rig& rig) {
+    return "/echoline/train/" + rig.engine().stats().streams.at(0).fingerprint + "/default/2x8/";
+  }
+  agree::StoreCounts counts_;
+  agree::EtcdStore store_;
+  agree::Run run_;
+};
+
+TEST_F(Agreement, WithoutAnAnswerOfAHostTheFactorStays) {
+  const auto one = host();
+  Loader first = rank(*one, 0);
+  OtherHost other(*one, etcd_.fact("address"));
+  EXPECT_THAT(one->engine().set_echo("train", 2000).status().message(),
+              HasSubstr("no answer from other (ranks 1)"));
+  EXPECT_EQ(factor(*one), 1000U);
+  EXPECT_EQ(read_batches(first, 100).size(), 400U);
+}
+
+TEST_F(Agreement, AHostThatHasAnsweredWaitsForTheDecisionAlsoWhileEtcdIsAway) {
+  const auto one = host();
+  Loader first = rank(*one, 0);
+  OtherHost other(*one, etcd_.fact("address"));
+  ASSERT_TRUE(other->propose({.by = "other", .id = "1", .factor = 2000}).value());
+  const agree::Run::Numbered open = other.await_reply();
+  signal_etcd(SIGSTOP);
+  auto rows = std::async(std::launch::async, [&] { return read_batches(first, 149); });
+  EXPECT_EQ(rows.wait_for(milliseconds(2500)), std::future_status::timeout);
+  signal_etcd(SIGCONT);
+  agree::Change cancelled = open.change;
+  cancelled.state = agree::Change::State::kCancelled;
+  while (!other->close(open, cancelled).ok()) {
+  }
+  EXPECT_EQ(rows.get().size(), 149U * 4);
+  EXPECT_EQ(factor(*one), 1000U);
+}
+
+TEST_F(Agreement, AutoFollowsTheSlowestHostOnAllOfThem) {
+  const std::string automatic = steps("{factor: auto, max: 3, window: 96, allow_repeats: true}");
+  const auto one = host(automatic);
+  const auto other = host(automatic, true, ", read_ahead: 128KiB, throttle: {rate: 600KB/s}");
+  Loader first = rank(*one, 0), second = rank(*other, 1);
+  for (int batch = 0; batch < 20'000 && (factor(*one) == 1000 || factor(*other) == 1000); ++batch) {
+    first.next();
+    second.next();
+    std::this_thread::sleep_for(milliseconds(3));
+  }
+  EXPECT_GT(factor(*one), 1000U);
+  EXPECT_EQ(factor(*one), factor(*other));
+  EXPECT_EQ(first.state(), second.state());
+}
+
+}  // namespace
+}  // namespace echoline::e2e
