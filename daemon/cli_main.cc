@@ -271,8 +271,24 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
   CLI::App& command = add_command(
       app, call, "analyze", "Measure a stream, and predict its rate under other settings",
       [&call] { return analyze_stream(call.daemon, call.stream, call.analyze); });
+  command.parse_complete_callback([&call] {
+    const std::string misuse = analyze_misuse(call.analyze);
+    if (!misuse.empty()) throw CLI::ValidationError(misuse);
+  });
   add_control(command, call);
   add_stream_name(command, call);
+  command
+      .add_option("--config", call.analyze.config,
+                  "Measure the stream of this configuration in a private daemon, which ends with "
+                  "the command")
+      ->type_name(kFileType)
+      ->excludes("--runtime-dir")
+      ->excludes("--address");
+  add_overrides(command, call.analyze.overrides);
+  command
+      .add_option("--trainer-rate", call.analyze.trainer_rate,
+                  "With --config: rows per second that your trainers take when batches are there")
+      ->check(check_positive, "POSITIVE");
   command.add_option("--for", call.analyze.duration, "How long to measure, 1s to 1h")
       ->check(check_analyze_duration)
       ->capture_default_str();

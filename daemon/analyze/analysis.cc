@@ -88,10 +88,17 @@ std::string rate_text(double rate) {
   return std::isfinite(rate) ? fmt::format("{:.1f}", rate) : "unknown";
 }
 
+// Without their rate there is no stall to predict.
+bool knows_trainers(const Measures& measures) { return measures.trainer_rows > 0; }
+
 std::string sentence_of_limit(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
-  std::string text = fmt::format("limit    {}; trainers wait for the daemon {} of their time\n",
-                                 name_of(analysis.now.limit), percent(measured.stall));
+  std::string text =
+      knows_trainers(measured)
+          ? fmt::format("limit    {}; trainers wait for the daemon {} of their time\n",
+                        name_of(analysis.now.limit), percent(measured.stall))
+          : fmt::format("limit    {}; batches are taken as fast as they come\n",
+                        name_of(analysis.now.limit));
   return text + fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
                             measured.rows, analysis.now.rows * measured.passes,
                             pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
@@ -100,8 +107,10 @@ std::string sentence_of_limit(const Analysis& analysis) {
 std::string measures_text(const Measures& measured) {
   const Setting now = present_setting(measured);
   std::string text =
-      fmt::format("G        {} rows/s that the trainers take when batches are there\n",
-                  rate_text(trainer_rows(measured, now)));
+      knows_trainers(measured)
+          ? fmt::format("G        {} rows/s that the trainers take when batches are there\n",
+                        rate_text(trainer_rows(measured, now)))
+          : std::string("G        unknown: say with --trainer-rate what the trainers take\n");
   text += fmt::format("P        {} rows/s from {}, which have a core {} of their time\n",
                       rate_text(worker_rows(measured, now)), pluralize(measured.workers, "worker"),
                       percent(measured.core_share));
@@ -117,15 +126,28 @@ std::string measures_text(const Measures& measured) {
   return text;
 }
 
-std::string answer_text(const Answer& answer) {
+std::string stall_text(const Measures& measures, double stall) {
+  return knows_trainers(measures) ? percent(stall) : "-";
+}
+
+std::string answer_text(const Measures& measures, const Answer& answer) {
   return fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", answer.question,
                      rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
-                     percent(answer.prediction.stall), name_of(answer.prediction.limit));
+                     stall_text(measures, answer.prediction.stall),
+                     name_of(answer.prediction.limit));
 }
 
 std::string remedies_text(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   const Remedies& found = analysis.remedies;
+  const Place place = measured.place == Place::kNone ? Place::kSample : measured.place;
+  const std::string factor = fmt::format(
+      "factor   {:.2f} at {} is the least one with the highest rate: {} rows/s, {} of "
+      "them fresh, stall {}\n",
+      found.factor, name_of(place), rate_text(found.with_factor.rows),
+      rate_text(found.with_factor.fresh), stall_text(measured, found.with_factor.stall));
+  // All other sentences compare with what the trainers take.
+  if (!knows_trainers(measured)) return factor;
   std::string text = fmt::format("gain     at most {} can be won by a faster daemon\n",
                                  percent(found.most_to_win));
   text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
@@ -142,12 +164,7 @@ std::string remedies_text(const Analysis& analysis) {
     text +=
         "cache    no cache alone delivers what the trainers take, or the store is not measured\n";
   }
-  const Place place = measured.place == Place::kNone ? Place::kSample : measured.place;
-  return text + fmt::format(
-                    "factor   {:.2f} at {} is the least one with the highest rate: {} "
-                    "rows/s, {} of them fresh, stall {}\n",
-                    found.factor, name_of(place), rate_text(found.with_factor.rows),
-                    rate_text(found.with_factor.fresh), percent(found.with_factor.stall));
+  return text + factor;
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -220,9 +237,10 @@ std::string analysis_text(const Analysis& analysis) {
   text += sentence_of_limit(analysis) + measures_text(analysis.measures) + "\n";
   text +=
       fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
-  text += answer_text({"nothing changes", {}, analysis.now});
-  for (const Answer& answer : analysis.table) text += answer_text(answer);
-  for (const Answer& answer : analysis.what_if) text += answer_text(answer);
+  const Measures& measured = analysis.measures;
+  text += answer_text(measured, {"nothing changes", {}, analysis.now});
+  for (const Answer& answer : analysis.table) text += answer_text(measured, answer);
+  for (const Answer& answer : analysis.what_if) text += answer_text(measured, answer);
   text += "\n" + remedies_text(analysis);
   const std::optional<Curve> curve = most_telling(analysis.curves);
   if (curve) text += curve_text(*curve);

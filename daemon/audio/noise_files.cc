@@ -25,16 +25,38 @@ bool is_audio(const std::filesystem::path& path) {
          kExtensions.end();
 }
 
+// The audio files of a folder and of all below it, also through links. `above`: the real paths of
+// the folders that it lies in, so that a link back up is no endless loop.
+Status take_folder(const std::filesystem::path& folder, std::vector<std::string>& above,
+                   std::vector<std::string>& paths) {
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(folder, error).string();
+  if (std::ranges::find(above, real) != above.end()) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{}: a link leads back up to a folder that it lies in; remove it",
+                              folder.string()));
+  }
+  above.push_back(real);
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;  // a link that leads nowhere is no folder
+    if (entry->is_directory(ignored)) {
+      ECHOLINE_TRY(take_folder(entry->path(), above, paths));
+    } else if (is_audio(entry->path())) {
+      paths.push_back(entry->path().string());
+    }
+  }
+  if (error)
+    return Status(Code::kNotFound, fmt::format("{}: {}", folder.string(), error.message()));
+  above.pop_back();
+  return {};
+}
+
 Result<std::vector<std::string>> paths_of(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return std::vector{path};
-  std::vector<std::string> paths;
-  for (auto entry = std::filesystem::recursive_directory_iterator(path, error);
-       !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
-    if (is_audio(entry->path()) && !entry->is_directory(error))
-      paths.push_back(entry->path().string());
-  }
-  if (error) return Status(Code::kNotFound, fmt::format("{}: {}", path, error.message()));
+  std::vector<std::string> paths, above;
+  ECHOLINE_TRY(take_folder(path, above, paths));
   if (paths.empty()) {
     return Status(Code::kNotFound,
                   fmt::format("{}: no .wav, .flac, .ogg, .oga, .opus or .mp3 files in it", path));

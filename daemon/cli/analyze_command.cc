@@ -1,6 +1,11 @@
 // `echoline analyze`: watches a stream for some seconds and predicts what other settings give.
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <future>
+#include <map>
+#include <optional>
+
 #include "analyze/analysis.h"
 #include "analyze/meter.h"
 #include "analyze/what_if.h"
@@ -9,6 +14,11 @@
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/output_file.h"
+#include "cli/paced_trainer.h"
+#include "cli/private_daemon.h"
+#include "cli/progress_bar.h"
+#include "cli/resolve_paths.h"
+#include "config/load.h"
 #include "config/values.h"
 
 namespace echoline::cli {
@@ -16,6 +26,9 @@ namespace {
 
 // Often enough to see when a trainer takes a batch. An answer takes the daemon about a millisecond.
 constexpr std::chrono::milliseconds kInterval{100};
+
+// Of a private daemon, which has no streams at first.
+constexpr std::chrono::seconds kStartPatience{30};
 
 constexpr std::size_t kTableBytesMax = 64 << 10;
 
@@ -27,7 +40,74 @@ Result<std::vector<analyze::Usefulness>> read_usefulness(const std::string& path
   return table;
 }
 
+// Watches the stream for this time; `trainer`: its own one, or null.
+Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string& stream,
+                                  std::uint64_t duration_ns, const PacedTrainer* trainer) {
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
+  const std::unique_ptr<StatsCall> call = client->watch(kInterval);
+  analyze::Meter meter(stream);
+  const std::uint64_t end_ns = monotonic_ns() + duration_ns;
+  do {
+    ECHOLINE_ASSIGN(const v1::WatchStatsResponse answer, call->next());
+    ECHOLINE_TRY(meter.add(answer));
+    if (trainer != nullptr) ECHOLINE_TRY(trainer->status());
+  } while (monotonic_ns() < end_ns);
+  return meter.measures();
+}
+
+// Returns when the stream is ready; a line on the terminal says how far its index is.
+Status create_stream(const DaemonOptions& daemon, const v1::CreateStreamRequest& request) {
+  std::future<Status> created =
+      std::async(std::launch::async, [&] { return ControlClient::open(daemon)->create(request); });
+  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
+  ProgressLine line;
+  while (created.wait_for(kInterval) != std::future_status::ready) {
+    const auto streams = client->list();
+    if (!streams.ok() || streams->empty() || !streams->front().has_indexing()) continue;
+    const v1::Indexing& indexing = streams->front().indexing();
+    line.show(fmt::format("{} indexing {}", draw_bar(indexing.bytes_done(), indexing.bytes(), 30),
+                          request.name()));
+  }
+  return created.get();
+}
+
+// The stream alone, in a daemon that ends with this call.
+Result<analyze::Measures> measure_configuration(const std::string& stream,
+                                                const AnalyzeOptions& options,
+                                                std::uint64_t duration_ns) {
+  ECHOLINE_ASSIGN(const v1::Config config,
+                  config::load_config_file(options.config, options.overrides));
+  const auto found = config.streams().find(stream);
+  if (found == config.streams().end()) {
+    return Status(Code::kNotFound, fmt::format("{}: no stream '{}' in it", options.config, stream));
+  }
+  v1::CreateStreamRequest request;
+  request.set_name(stream);
+  *request.mutable_stream() = found->second;
+  resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
+  ECHOLINE_ASSIGN(const PrivateDaemon started, PrivateDaemon::start(config.daemon()));
+  ECHOLINE_TRY(started.await_answer(kStartPatience));
+  const DaemonOptions daemon{.runtime_dir = started.runtime_dir()};
+  Status created = create_stream(daemon, request);
+  if (!created.ok()) return std::move(created).with_context("stream '" + stream + "'");
+  const PacedTrainer trainer(started.runtime_dir(), stream, options.trainer_rate);
+  ECHOLINE_ASSIGN(analyze::Measures measures, measure(daemon, stream, duration_ns, &trainer));
+  // What it takes without a pause is no rate of a training.
+  if (options.trainer_rate == 0) measures.trainer_rows = 0;
+  return measures;
+}
+
 }  // namespace
+
+std::string analyze_misuse(const AnalyzeOptions& options) {
+  if (!options.config.empty()) return "";
+  if (!options.overrides.empty()) return "--set is for a configuration: name it with --config";
+  if (options.trainer_rate > 0) {
+    return "--trainer-rate is for a stream of a configuration (--config): a running stream has "
+           "trainers, whose rate is measured";
+  }
+  return "";
+}
 
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options) {
@@ -37,16 +117,10 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   }
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
   if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));
-  ECHOLINE_ASSIGN(const std::uint64_t patience_ns, config::parse_duration_ns(options.duration));
-  const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
-  const std::unique_ptr<StatsCall> call = client->watch(kInterval);
-  analyze::Meter meter(stream);
-  const std::uint64_t end_ns = monotonic_ns() + patience_ns;
-  do {
-    ECHOLINE_ASSIGN(const v1::WatchStatsResponse answer, call->next());
-    ECHOLINE_TRY(meter.add(answer));
-  } while (monotonic_ns() < end_ns);
-  ECHOLINE_ASSIGN(const analyze::Measures measures, meter.measures());
+  ECHOLINE_ASSIGN(const std::uint64_t duration_ns, config::parse_duration_ns(options.duration));
+  ECHOLINE_ASSIGN(const analyze::Measures measures,
+                  options.config.empty() ? measure(daemon, stream, duration_ns, nullptr)
+                                         : measure_configuration(stream, options, duration_ns));
   ECHOLINE_ASSIGN(const analyze::Analysis analysis,
                   analyze::analyze(stream, measures, options.what_if, table));
   if (!options.svg.empty()) {

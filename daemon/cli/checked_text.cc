@@ -50,6 +50,32 @@ std::string tried_text(const TriedRecords& records) {
   return text;
 }
 
+std::size_t answering(const Checked& checked) {
+  return static_cast<std::size_t>(
+      std::count_if(checked.servers.begin(), checked.servers.end(),
+                    [](const engine::ServerAnswer& answer) { return answer.status.ok(); }));
+}
+
+// Whether its step `prepare` has servers, and none of them answers.
+bool has_no_server(const Checked& checked) {
+  return !checked.servers.empty() && answering(checked) == 0;
+}
+
+std::string servers_text(const Checked& checked) {
+  if (checked.servers.empty()) return "";
+  std::string text = fmt::format("  preparation servers: {} of {} answer\n", answering(checked),
+                                 checked.servers.size());
+  for (const engine::ServerAnswer& answer : checked.servers) {
+    if (answer.status.ok()) continue;
+    text += fmt::format("    {}: {}\n", answer.server, answer.status.message());
+  }
+  if (!has_no_server(checked)) return text;
+  const bool waits = config::prepare_step(*checked.stream)->fallback() == "wait";
+  return text + fmt::format("    without one, {}; start them, or correct prepare.servers\n",
+                            waits ? "trainers wait (prepare.fallback: wait)"
+                                  : "this host reads and decodes itself (prepare.fallback: local)");
+}
+
 std::string stream_text(const std::string& file, const Checked& checked, std::uint64_t free_bytes) {
   if (!checked.looked) return "  data: not checked\n";
   if (!checked.indexed) {
@@ -66,12 +92,12 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
                                 config::format_bytes(memory.decoded));
   return fmt::format(
       "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache "
-      "{})\n{}{}{}",
+      "{})\n{}{}{}{}",
       pluralize(checked.records, "record"), pluralize(checked.rows, "row"),
       pluralize(checked.batches, "batch"), config::format_bytes(memory.total()),
       config::format_bytes(memory.ring), config::format_bytes(memory.read_ahead),
       config::format_bytes(memory.window), config::format_bytes(memory.cache), decoded,
-      second_pass_text(checked, free_bytes), tried_text(checked.tried));
+      second_pass_text(checked, free_bytes), tried_text(checked.tried), servers_text(checked));
 }
 
 // "ok" must not promise what nobody looked at.
@@ -90,6 +116,11 @@ std::string not_checked_text(const CheckedStreams& all) {
   const std::size_t with_bad = count([](const Checked& checked) { return checked.tried.bad > 0; });
   if (with_bad > 0) {
     text += fmt::format(", except for bad records in {}", pluralize(with_bad, "stream"));
+  }
+  const std::size_t without_server = count(has_no_server);
+  if (without_server > 0) {
+    text += fmt::format(", except that no preparation server of {} answers",
+                        pluralize(without_server, "stream"));
   }
   if (unindexed > 0) {
     text += fmt::format(", without the memory of {} that no index exists for",
@@ -115,6 +146,11 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["records_bad"] = checked.tried.bad;
   if (checked.tried.bad > 0) line["first_bad_record"] = checked.tried.first_error;
   if (!checked.code.empty()) line["code"] = checked.code;
+  for (const engine::ServerAnswer& answer : checked.servers) {
+    nlohmann::ordered_json server = {{"server", answer.server}, {"answers", answer.status.ok()}};
+    if (!answer.status.ok()) server["reason"] = answer.status.message();
+    line["preparation_servers"].push_back(std::move(server));
+  }
   line["memory_bytes"] = {{"ring", checked.memory.ring},
                           {"read_ahead", checked.memory.read_ahead},
                           {"window", checked.memory.window},

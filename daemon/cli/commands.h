@@ -61,7 +61,13 @@ struct AnalyzeOptions {
   std::string svg;                   // file of a picture; "": none
   std::string usefulness;            // file as analyze/usefulness.h has it; "": none
   bool json = false;
+  // A stream of this configuration in a private daemon; "": a stream of a running daemon.
+  std::string config;
+  std::vector<std::string> overrides;  // of the configuration
+  double trainer_rate = 0;             // rows per second of its trainer; 0: not known
 };
+// Why the options do not belong together; "" if they do.
+std::string analyze_misuse(const AnalyzeOptions& options);
 // Prints what limits a stream, and what other settings would give.
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options);

@@ -151,6 +151,15 @@ std::uint64_t count_checksums(const record::Index& index) {
   return count;
 }
 
+// All the work was for a file that another start finds.
+Status with_way_out(const Status& status, const std::string& state_dir) {
+  if (status.message().find("is not stored") == std::string::npos) return status;
+  return Status(
+      status.code(),
+      fmt::format("{}; let this user write to {}, or name another folder with --state-dir",
+                  status.message(), state_dir));
+}
+
 Result<Indexed> index_one(const std::string& name, const v1::Read& read,
                           const std::string& state_dir, const IndexOptions& options) {
   ProgressLine line;
@@ -164,9 +173,13 @@ Result<Indexed> index_one(const std::string& name, const v1::Read& read,
   };
   const record::OpenOptions opening{
       .listings = options.publish ? record::Listings::kRefresh : record::Listings::kReuse,
-      .checksums = options.checksums ? record::Checksums::kAll : record::Checksums::kIfRead};
-  ECHOLINE_ASSIGN(const std::unique_ptr<record::DataSet> data_set,
-                  record::open_data_set(read, *source, state_dir, show, opening));
+      .checksums = options.checksums ? record::Checksums::kAll : record::Checksums::kIfRead,
+      // A published index is where other hosts need it.
+      .must_keep = !options.publish};
+  Result<std::unique_ptr<record::DataSet>> opened =
+      record::open_data_set(read, *source, state_dir, show, opening);
+  if (!opened.ok()) return with_way_out(opened.status(), state_dir);
+  const std::unique_ptr<record::DataSet> data_set = std::move(*opened);
   const record::Index& index = data_set->index();
   Indexed indexed;
   indexed.checksums = count_checksums(index);

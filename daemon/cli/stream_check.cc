@@ -16,6 +16,7 @@
 #include "config/echo_places.h"
 #include "config/pipeline.h"
 #include "engine/open/kept_echo_place.h"
+#include "engine/open/open_data.h"
 #include "engine/open/open_stream.h"
 #include "record/core/local_file.h"
 #include "record/index/folder_listing.h"
@@ -92,6 +93,19 @@ v1::Stream with_place(const std::string& name, const v1::Stream& stream, const v
   return config::with_echo_at(stream, config::place_after_decode(stream));
 }
 
+// Nothing on a daemon that is such a server itself.
+Status ask_preparation_servers(const std::string& name, const v1::Stream& stream,
+                               const v1::Daemon& daemon, const std::string& fingerprint,
+                               Checked& checked) {
+  const v1::Prepare* const step = config::prepare_step(stream);
+  if (step == nullptr || !daemon.serve().listen().empty()) return {};
+  const engine::RemoteOptions options = engine::server_options(name, *step, fingerprint);
+  ECHOLINE_ASSIGN(const engine::HostCredentials credentials,
+                  engine::read_credentials({options.certificate, options.key, options.server_ca}));
+  checked.servers = engine::ask_servers(options, credentials);
+  return {};
+}
+
 Status measure(const std::string& name, const v1::Stream& placed, const v1::Daemon& daemon,
                Checked& checked) {
   CacheFolder folder;
@@ -120,6 +134,7 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
                     pluralize(function.workers, "worker"), workers->versions(),
                     falls_back ? ", processes because it has a GIL or there is one worker" : ""));
   }
+  ECHOLINE_TRY(ask_preparation_servers(name, stream, daemon, core.sample_fingerprint, checked));
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
   ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));
   return checked.code.empty() ? Status() : check_repeatable(core, attempts);
@@ -172,9 +187,13 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& given,
   checked.looked = true;
   const v1::Stream stream = with_place(name, given, daemon, checked.echo_choice);
   bool all_known = true;
-  for (const v1::Read* read : config::reads_of(stream)) {
-    ECHOLINE_ASSIGN(const bool known, look_at(stream, *read, daemon.state_dir()));
-    all_known = all_known && known;
+  const v1::Mix* const mix = config::mix_step(stream);
+  const std::vector<const v1::Read*> reads = config::reads_of(stream);
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const Result<bool> known = look_at(stream, *reads[i], daemon.state_dir());
+    const std::string source = mix == nullptr ? "" : mix->sources(static_cast<int>(i)).name();
+    ECHOLINE_TRY(engine::in_source(source, known.status()));
+    all_known = all_known && *known;
   }
   if (all_known) ECHOLINE_TRY(measure(name, stream, daemon, checked));
   return checked;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "cli/bad_record_check.h"
 #include "echoline/v1/config.pb.h"
+#include "engine/remote/server_check.h"
 
 namespace echoline::cli {
 
@@ -30,6 +31,7 @@ struct Checked {
   std::uint64_t records = 0, rows = 0, batches = 0;
   Memory memory;
   TriedRecords tried;
+  std::vector<engine::ServerAnswer> servers;  // of the step `prepare`
   std::vector<std::string> code;  // the users' functions that its steps call, one line each
 };
 

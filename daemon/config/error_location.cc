@@ -70,10 +70,44 @@ class FirstNamed {
   std::string where_;
 };
 
+// The first source of a mixture that an error about the mixture names; null for any other text.
+const v1::MixSource* named_source(const v1::Stream& stream, std::string_view text) {
+  const v1::Mix* const mix = mix_step(stream);
+  if (mix == nullptr || !text.starts_with("mix: ")) return nullptr;
+  const v1::MixSource* first = nullptr;
+  std::size_t first_at = std::string_view::npos;
+  for (const v1::MixSource& source : mix->sources()) {
+    for (const char end : {':', ' ', ';'}) {
+      const std::size_t at = find_words(text, fmt::format("source {}{}", source.name(), end));
+      if (at >= first_at) continue;
+      first_at = at;
+      first = &source;
+    }
+  }
+  return first;
+}
+
+std::string source_location(const v1::MixSource& source, const SourceLocations& locations,
+                            std::string_view text) {
+  FirstNamed named(locations, text);
+  named.consider_keys("read", source.read());
+  for (const auto& [name, field] : source.decode().fields()) {
+    named.consider("field " + name + " ", field, 0);
+  }
+  // Most errors without a key are about the data.
+  return named.where().empty() ? locations.where(source.read(), v1::Read::kUrlFieldNumber)
+                               : named.where();
+}
+
 }  // namespace
+
+std::string source_context(std::string_view name) { return fmt::format("mix: source {}", name); }
 
 std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
                            std::string_view text) {
+  if (const v1::MixSource* source = named_source(stream, text)) {
+    return source_location(*source, locations, text);
+  }
   FirstNamed named(locations, text);
   // Steps count from 1 in messages.
   for (int i = 0; i < stream.pipeline_size(); ++i) {

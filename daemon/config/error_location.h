@@ -14,6 +14,9 @@ namespace echoline::config {
 // or "field image". If it names none that is in the configuration: the location of read.url.
 std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
                            std::string_view text);
+// What an error about one source of a mixture begins with, for Status::with_context: then its
+// location is that source's.
+std::string source_context(std::string_view name);
 
 // The same for the keys of `daemon.control` or `daemon.serve`, else the location of that block.
 std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,

@@ -6,6 +6,11 @@ if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+# aarch64 has instructions that multiply and add with one rounding: pixels would be others than on x86-64.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-ffp-contract=off)
+endif()
+
 add_library(echoline_flags INTERFACE)
 target_compile_options(echoline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion -Werror

@@ -48,6 +48,17 @@ TEST(NoiseFiles, AreTheAudioFilesOfAllFoldersInTheOrderOfTheirPaths) {
   EXPECT_EQ(NoiseFiles::read(folder.path() + "/z.WAV", 1000, 480).value().count(), 1U);
 }
 
+TEST(NoiseFiles, AreFoundThroughLinksToFilesAndFolders) {
+  const Folder folder("links"), other("linked");
+  other.write("below/a.wav", made_file(kWav, 1000, 1, made_samples(50)));
+  std::filesystem::create_directory_symlink(other.path(), folder.path() + "/other");
+  std::filesystem::create_symlink(other.path() + "/below/a.wav", folder.path() + "/b.wav");
+  EXPECT_EQ(NoiseFiles::read(folder.path(), 1000, 4000).value().count(), 2U);
+  std::filesystem::create_directory_symlink("..", folder.path() + "/below/up");
+  EXPECT_THAT(NoiseFiles::read(folder.path(), 1000, 4000).status().message(),
+              HasSubstr("below/up: a link leads back up to a folder that it lies in"));
+}
+
 TEST(NoiseFiles, GetTheRateOfTheField) {
   const Folder folder("rate");
   folder.write("a.wav", made_file(kWav, 2000, 1, made_samples(100)));

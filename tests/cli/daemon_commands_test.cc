@@ -256,6 +256,12 @@ TEST_F(DaemonCommands, IndexReportsWhatItFoundAndPublishesOnRequest) {
   EXPECT_EQ(line["shards"], 3);
   EXPECT_EQ(line["published"], 3);
   EXPECT_EQ(run_command({"index", folder_->file("train.yaml")}).status, 0);
+  // The work would be lost.
+  const CommandResult unkept = run_command({"index", folder_->file("shards") + "/*.tar",
+                                            "--state-dir", folder_->file("train.yaml") + "/state"});
+  EXPECT_EQ(unkept.status, 1);
+  EXPECT_THAT(unkept.err, HasSubstr("the index is not stored: "));
+  EXPECT_THAT(unkept.err, HasSubstr("name another folder with --state-dir"));
   const CommandResult missing = run_command({"index", folder_->file("nothing-*.tar")});
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.err, HasSubstr("nothing-"));

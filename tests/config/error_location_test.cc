@@ -27,6 +27,18 @@ class ErrorLocation : public ::testing::Test {
                             "      - echo: {factor: 2, window: 40}\n"
                             "      - resize: {field: image, size: [8, 8]}\n"
                             "      - resize: {field: image_2, size: [8, 8]}\n"
+                            "      - batch: {size: 8}\n"
+                            "  mixed:\n"
+                            "    pipeline:\n"
+                            "      - mix:\n"
+                            "          sources:\n"
+                            "            - {name: web, weight: 1, read: {url: /data/w.tar}}\n"
+                            "            - name: web_2\n"
+                            "              weight: 2\n"
+                            "              read: {url: /data/v.tar, throttle: {rate: 1MiB/s}}\n"
+                            "      - shuffle: {window: 10}\n"
+                            "      - decode: {image: {key: jpg, as: rgb}}\n"
+                            "      - resize: {field: image, size: [8, 8]}\n"
                             "      - batch: {size: 8}\n";
     auto loaded = load_located_config_file(path_, {"streams.train.pipeline.batch.last=pad"});
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
@@ -35,9 +47,9 @@ class ErrorLocation : public ::testing::Test {
   void TearDown() override { ::remove(path_.c_str()); }
 
   // The location without the file name.
-  std::string find(const std::string& text) const {
+  std::string find(const std::string& text, const std::string& stream = "train") const {
     const std::string where =
-        error_location(located_->config->streams().at("train"), located_->locations, text);
+        error_location(located_->config->streams().at(stream), located_->locations, text);
     return where.starts_with(path_) ? where.substr(path_.size()) : where;
   }
 
@@ -65,6 +77,16 @@ TEST_F(ErrorLocation, OfAStepByItsNumberIsFound) {
 
 TEST_F(ErrorLocation, OfAnOverriddenValueIsTheOverride) {
   EXPECT_EQ(find("set batch.last to partial"), "--set streams.train.pipeline.batch.last=pad");
+}
+
+TEST_F(ErrorLocation, OfASourceOfAMixtureIsInThatSource) {
+  EXPECT_EQ(find("mix: source web: no such file", "mixed"), ":16:50");
+  EXPECT_EQ(find("mix: source web_2: field image (jpg): none", "mixed"), ":19:27");
+  EXPECT_EQ(find("mix: field image of source web_2 is other than that of source web", "mixed"),
+            ":19:27");
+  EXPECT_EQ(find("mix: source web_2: read.throttle: too slow", "mixed"), ":19:40");
+  EXPECT_EQ(find("resize: too large", "mixed"), ":22:9");
+  EXPECT_EQ(find("no such file", "mixed"), ":16:50");
 }
 
 TEST_F(ErrorLocation, OfATextThatNamesNoKeyIsThatOfReadUrl) {

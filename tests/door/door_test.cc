@@ -332,6 +332,8 @@ TEST_F(OpenDoor, AUserHasALimitAndTheRefusalNamesIt) {
   EXPECT_EQ(again.receive().as<shm::AttachReply>().code, 0U);
 }
 
+constexpr double kIdleShare = 0.1;
+
 std::uint64_t process_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -355,12 +357,19 @@ TEST_F(OpenDoor, WithoutDescriptorsLeftItWaitsAndDoesNotSpin) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   const TestTrainer waiting = connect();
   const bool sent = waiting.connected() && waiting.send(good_request());
-  const std::uint64_t cpu = process_cpu_ns();
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));
-  const std::uint64_t used = process_cpu_ns() - cpu;
+  // A share, because a busy machine wakes this thread late; and the least of several tries, because
+  // other threads of this process may have work to finish. A loop that spins takes a large share of
+  // each.
+  double least = 1;
+  for (int i = 0; i < 5 && least >= kIdleShare; ++i) {
+    const std::uint64_t cpu = process_cpu_ns(), begin = monotonic_ns();
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    least = std::min(least, static_cast<double>(process_cpu_ns() - cpu) /
+                                static_cast<double>(monotonic_ns() - begin));
+  }
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(sent);
-  EXPECT_LT(used, 100'000'000U);
+  EXPECT_LT(least, kIdleShare);
   EXPECT_EQ(waiting.receive().as<shm::AttachReply>().code, 0U);
 }
 

@@ -27,7 +27,7 @@ class BadRecordsTest : public testing::Test {
     return std::make_shared<echo::Item>(std::make_shared<PassAccount>(core_->counters, 0), 0,
                                         record);
   }
-  Status judge(BadRecords& bad, echo::Item& item, std::uint64_t& in_epoch,
+  Status judge(BadRecords& bad, echo::Item& item, std::set<std::uint64_t>& in_epoch,
                const Status& verdict = kBroken) {
     const MutexLock lock(item.mutex);
     return bad.judge(item, verdict, in_epoch);
@@ -39,10 +39,10 @@ class BadRecordsTest : public testing::Test {
 
 TEST_F(BadRecordsTest, PutsTheSameSubstituteInTheirPlaceInEveryRun) {
   BadRecords one = make(true), other = make(true);
-  std::uint64_t in_epoch = 0;
+  std::set<std::uint64_t> in_epoch;
   const auto first = item(3), second = item(3);
   ASSERT_TRUE(judge(one, *first, in_epoch).ok());
-  ASSERT_TRUE(judge(other, *second, in_epoch = 0).ok());
+  ASSERT_TRUE(judge(other, *second, in_epoch = {}).ok());
   EXPECT_EQ(first->record, second->record);
   EXPECT_EQ(first->record, substitute_for(*core_->plan, 0, 3, 1));
   EXPECT_EQ(first->attempt, 1U);
@@ -84,19 +84,30 @@ TEST_F(BadRecordsTest, AreReplacedByRecordsOfTheEpochsList) {
 
 TEST_F(BadRecordsTest, MoreThanTheLimitOfAnEpochEndTheStream) {
   BadRecords bad = make(true, 0.05);  // 2 of 40
-  std::uint64_t in_epoch = 0;
+  std::set<std::uint64_t> in_epoch;
   EXPECT_TRUE(judge(bad, *item(1), in_epoch).ok());
   EXPECT_TRUE(judge(bad, *item(2), in_epoch).ok());
   const Status status = judge(bad, *item(3), in_epoch);
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("3 bad records in epoch 0"));
-  std::uint64_t in_next_epoch = 0;
+  std::set<std::uint64_t> in_next_epoch;
   EXPECT_TRUE(judge(bad, *item(3), in_next_epoch).ok());
+}
+
+TEST_F(BadRecordsTest, ARecordThatIsMetAgainInAnEpochCountsOnce) {
+  BadRecords bad = make(true, 0.05);  // 2 of 40
+  std::set<std::uint64_t> in_epoch;
+  for (int i = 0; i < 5; ++i) {
+    const auto one = item(3);
+    EXPECT_TRUE(judge(bad, *one, in_epoch).ok());
+    EXPECT_NE(one->record, 3U) << "it is replaced each time";
+  }
+  EXPECT_EQ(bad.counts().at("corrupt"), 1U);
 }
 
 TEST_F(BadRecordsTest, AreAnErrorUnderTheFailPolicy) {
   BadRecords bad = make(false);
-  std::uint64_t in_epoch = 0;
+  std::set<std::uint64_t> in_epoch;
   const auto one = item(3);
   EXPECT_THAT(judge(bad, *one, in_epoch).message(), HasSubstr("bad_records.policy: fail"));
   EXPECT_EQ(one->record, 3U);
@@ -104,16 +115,16 @@ TEST_F(BadRecordsTest, AreAnErrorUnderTheFailPolicy) {
 
 TEST_F(BadRecordsTest, AChangedObjectIsNoBadRecord) {
   BadRecords bad = make(true);
-  std::uint64_t in_epoch = 0;
+  std::set<std::uint64_t> in_epoch;
   const Status changed(Code::kFailedPrecondition, "changed since it was indexed");
   EXPECT_EQ(judge(bad, *item(3), in_epoch, changed).code(), Code::kFailedPrecondition);
-  EXPECT_EQ(in_epoch, 0U);
+  EXPECT_TRUE(in_epoch.empty());
   EXPECT_TRUE(bad.counts().empty());
 }
 
 TEST_F(BadRecordsTest, SubstitutesThatAreAllBadEndTheStream) {
   BadRecords bad = make(true, 1.0);
-  std::uint64_t in_epoch = 0;
+  std::set<std::uint64_t> in_epoch;
   const auto one = item(3);
   Status status;
   int attempts = 0;

@@ -3,6 +3,7 @@
 ends the pass at once, and a killed pass continues. Large records of a distant store are indexed by hops."""
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -17,6 +18,7 @@ from support import photos
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
 from support.programs import PATIENCE, binary, end_with_parent, wait_until
+from support.server_process import Server
 
 SHARDS = 40
 SECONDS = 8  # of the whole pass
@@ -148,6 +150,39 @@ class Indexing(ProcessCase):
         self.assertLessEqual(read, (SHARDS - int(taken[1])) * self.bytes / SHARDS * 1.2 + (1 << 20))
         self.assertEqual(self.daemon.total("echoline_stream_records"), 4 * SHARDS)
         self.assertEqual(self.daemon.total("echoline_index_left_bytes"), 0)
+
+    def test_a_killed_scan_of_one_large_shard_continues_within_it(self):
+        log = self.folder() / "answers"
+        server = Server("web_server.py", "--log", log)
+        self.addCleanup(server.stop)
+        total = sparse_shards(pathlib.Path(server.facts["root"]), shards=1, records=2800, record_bytes=110_000)
+        read = f"read: {{url: '{server.facts['endpoint']}/000.tar', throttle: {{rate: 90MiB/s}}}}"
+        self.use(stream_yaml([read, BYTES, "batch: {size: 4}"]))
+
+        def sent():
+            wait_until(log.exists, "no log of the server")
+            return sum(int(line.split()[3]) for line in log.read_text().splitlines())
+
+        self.daemon.spawn()
+        self.await_share(0.5)
+        self.daemon.stop(signal.SIGKILL)
+        before = sent()
+        self.daemon.start()
+        self.assertRegex(self.daemon.log(), r"000.tar: an interrupted index pass had scanned \d+\.\d of \d+\.\d MB")
+        self.assertLess(sent() - before, total * 0.55)
+        self.assertEqual(self.daemon.total("echoline_stream_records"), 2800)
+        state = self.daemon.state_dir
+        self.assertEqual([path.name for path in state.rglob("*.scans")], [])
+        continued = self.stored_index()
+        # In one go.
+        self.daemon.stop()
+        for path in state.rglob("*.idx"):
+            path.unlink()
+        self.daemon.start()
+        self.assertEqual(self.stored_index(), continued)
+
+    def stored_index(self):
+        return [path.read_bytes() for path in sorted(self.daemon.state_dir.rglob("*.idx"))]
 
     def test_large_records_of_a_distant_store_are_indexed_by_hops(self):
         folder = self.folder()

@@ -8,7 +8,7 @@ import re
 
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import require_library
+from support.programs import require_library, run_echoline
 from support.records import Records
 
 require_library()
@@ -137,7 +137,16 @@ class Mix(ProcessCase):
         self.assertIn("mix: source lines", self.refused(self.stream().replace("lines.jsonl.gz", "none.jsonl.gz")))
         self.assertIn("mix: field label of source lines is of another type",
                       self.refused(self.stream().replace("key: y, as: int64", "key: y, as: float32")))
-        self.assertIn("none of the first 8 records can be prepared", self.refused(self.stream(cls="nothing")))
+        self.assertIn("mix: source tars: none of the first 8 records can be prepared", self.refused(self.stream(cls="nothing")))
+
+    def test_check_names_the_line_of_the_source(self):
+        with Daemon(self.stream().replace("lines.jsonl.gz", "none.jsonl.gz")) as daemon:
+            checked = run_echoline("check", daemon.config)
+            text = daemon.config.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("mix: source lines: ", checked.stderr)
+        line, column = map(int, re.search(r":(\d+):(\d+): ", checked.stderr).groups())
+        self.assertRegex(text[line - 1][column - 1:], "^'?[^ ]*none.jsonl.gz")
 
 
 if __name__ == "__main__":

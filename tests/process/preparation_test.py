@@ -14,7 +14,7 @@ from support.certificates import Authority
 from support.daemon_process import Daemon
 from support.preparation import Cluster, PreparationServer
 from support.process_case import ProcessCase, main
-from support.programs import PATIENCE, wait_until
+from support.programs import PATIENCE, free_port, run_echoline, wait_until
 from support.tars import write_tar
 
 ECHO = ("echo: {factor: 3, window: 40}",)
@@ -136,6 +136,23 @@ class SameRows(PreparationCase):
                 self.assertEqual([count > 0 for count in hits], ["cache" in more, "after_prepare" in more])
                 server.check_orderly_stop()
                 host.check_orderly_stop()
+
+    def test_check_names_servers_that_do_not_answer(self):
+        server, nobody = self.server(), free_port()
+        host = self.host([server, nobody])
+        self.assertEqual(run_echoline("index", host.config).returncode, 0)
+        checked = run_echoline("check", host.config)
+        self.assertIn(": ok\n", checked.stdout)
+        self.assertRegex(checked.stdout, "preparation servers: 1 of [23] answer")
+        self.assertRegex(checked.stdout, rf"    [^ ]+:{nobody}( \(.*\))?: .*refused")
+        server.stop()
+        checked = run_echoline("check", host.config)
+        self.assertEqual(checked.returncode, 0)
+        self.assertIn("ok, except that no preparation server of 1 stream answers", checked.stdout)
+        self.assertIn("without one, trainers wait (prepare.fallback: wait)", checked.stdout)
+        told = json.loads(run_echoline("check", "--json", host.config).stdout)["streams"]["train"]["preparation_servers"]
+        self.assertEqual({one["answers"] for one in told}, {False})
+        self.assertTrue(all(one["reason"] for one in told))
 
     def test_a_server_takes_no_trainers(self):
         server = self.server()

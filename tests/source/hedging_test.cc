@@ -59,6 +59,8 @@ class LateStore : public testing::Test {
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     source_ = std::move(opened).value();
     for (int i = 0; i < 60; ++i) read("ok-0", 1);  // so that the percentile is known
+    // On a busy machine some of these are late themselves.
+    opened_ = source_->counters();
   }
 
   // Reads parts of `count` objects with this behaviour, all at once, and compares their bytes.
@@ -77,15 +79,17 @@ class LateStore : public testing::Test {
     return {i, {url, kObjectBytes, "v1"}, {{i * 1000, bytes_of(bytes)}}};
   }
 
+  // Since open().
   void expect_hedges(std::uint64_t won, std::uint64_t lost) {
-    EXPECT_EQ(source_->counters().hedges_won, won);
-    EXPECT_EQ(source_->counters().hedges_lost, lost);
+    EXPECT_EQ(source_->counters().hedges_won - opened_.hedges_won, won);
+    EXPECT_EQ(source_->counters().hedges_lost - opened_.hedges_lost, lost);
   }
 
   static constexpr std::size_t kBytes = 200'000;
   const ServerProcess server_{"fault_server.py"};
   v1::Read read_;
   std::unique_ptr<Source> source_;
+  Counters opened_;
   std::size_t objects_ = 0;
 };
 
@@ -156,8 +160,14 @@ TEST_F(LateStore, AnAnswerThatBreaksEndsBothAndTheRestIsAskedFor) {
 }
 
 TEST_F(LateStore, NothingIsAskedTwiceWhileTheStoreRefuses) {
-  read("slow503-3", 40);
+  // On a busy machine the answers of one round can be so far apart that the limit has grown again.
+  for (int round = 0; round < 5 && source_->counters().limit >= 128; ++round) {
+    read("slow503-3", 40);
+  }
   ASSERT_LT(source_->counters().limit, 128U);
+  // Attempts of these 40 may have been late before the first refusal.
+  opened_ = source_->counters();
+  // No answer comes meanwhile, so the limit stays.
   read("halfsecond-9", 3);
   expect_hedges(0, 0);
 }

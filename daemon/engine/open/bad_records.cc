@@ -51,24 +51,23 @@ BadRecords::BadRecords(const record::Index& index, const plan::Plan& plan, Polic
       limit_count_(static_cast<std::uint64_t>(
           std::ceil(policy.limit * static_cast<double>(plan.record_count())))) {}
 
-Status BadRecords::judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch,
-                         bool count) {
+Status BadRecords::judge(echo::Item& item, const Status& verdict,
+                         std::set<std::uint64_t>& bad_in_epoch, bool count) {
   // The object was changed after it was indexed: the stream ends, no record is replaced.
   if (verdict.code() == Code::kFailedPrecondition) {
     return Status(verdict.code(), describe(item.record, verdict));
   }
   // Counted before the decision, so the counters contain the record that ends the stream.
-  if (count) {
+  if (count && bad_in_epoch.insert(item.record).second) {
     const MutexLock lock(mutex_);
     ++counts_[kBadReasonNames[static_cast<std::size_t>(bad_reason(verdict.code()))]];
-    ++bad_in_epoch;
     log_once(item.record, verdict);
     // Under policy `fail` the first bad record ends the stream below, so no limit is needed.
-    if (policy_.replace && bad_in_epoch > limit_count_) {
+    if (policy_.replace && bad_in_epoch.size() > limit_count_) {
       return Status(Code::kDataLoss,
                     fmt::format("{} bad records in epoch {}, more than bad_records.limit allows "
                                 "({} of {}); the last one: {}",
-                                bad_in_epoch, item.epoch, limit_count_, plan_.record_count(),
+                                bad_in_epoch.size(), item.epoch, limit_count_, plan_.record_count(),
                                 describe(item.record, verdict)));
     }
   }

@@ -35,9 +35,10 @@ class BadRecords {
 
   // Lock order: item.mutex comes before mutex_. Counts the error and gives the item a substitute,
   // whose bytes the caller fetches; returns an error when the stream has to end.
-  // `bad_in_epoch` counts the bad records of one pass and epoch. `count` is false for further uses
-  // of a record that was counted for one.
-  Status judge(echo::Item& item, const Status& verdict, std::uint64_t& bad_in_epoch,
+  // `bad_in_epoch` has the bad records of one pass and epoch: a record that is met again, such as a
+  // substitute that has a row of its own, counts once. It has at most one more than the limit.
+  // `count` is false for further uses of a record that was counted for one.
+  Status judge(echo::Item& item, const Status& verdict, std::set<std::uint64_t>& bad_in_epoch,
                bool count = true) ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
 
   std::map<std::string, std::uint64_t> counts() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/error_location.h"
 #include "config/pipeline.h"
 #include "record/open/joined_data_set.h"
 #include "source/open/open_source.h"
@@ -54,15 +55,18 @@ Result<OpenedData> open_data(const v1::Stream& stream, const std::string& state_
     const std::string name = mix == nullptr ? "" : mix->sources(static_cast<int>(i)).name();
     Result<OpenedPart> part =
         open_part(*reads[i], config::decode_of(stream, i), state_dir, progress, options);
-    if (!part.ok()) {
-      return mix == nullptr ? part.status() : part.status().with_context("mix: source " + name);
-    }
+    if (!part.ok()) return in_source(name, part.status());
     data.sources.push_back(std::move(part.value().source));
     data.metadata.push_back(part.value().data_set->metadata_text());
+    data.names.push_back(name);
     parts.push_back({name, std::move(part.value().data_set)});
   }
   data.data_set = record::join_data_sets(std::move(parts));
   return data;
+}
+
+Status in_source(const std::string& name, Status status) {
+  return name.empty() ? status : std::move(status).with_context(config::source_context(name));
 }
 
 v1::Read joined_read(const v1::Stream& stream) {

@@ -18,6 +18,7 @@ namespace echoline::engine {
 struct OpenedData {
   std::vector<std::unique_ptr<source::Source>> sources;
   std::vector<std::string> metadata;  // DataSet::metadata_text() of each of them
+  std::vector<std::string> names;     // a single one has an empty name
   std::unique_ptr<record::DataSet> data_set;
 
   source::Source& source_of(std::uint64_t record) const {
@@ -29,6 +30,9 @@ struct OpenedData {
 Result<OpenedData> open_data(const v1::Stream& stream, const std::string& state_dir,
                              const record::ProgressFunction& progress,
                              const record::OpenOptions& options);
+
+// An error about the source of this name begins with it; an empty name changes nothing.
+Status in_source(const std::string& name, Status status);
 
 // What the settings of several sources mean for the stream as a whole: all addresses, and the
 // largest limit. Of one source: its own settings.

@@ -284,21 +284,12 @@ std::vector<batch::WorkerScratch> make_scratch(const batch::Preparer& preparer,
 RemoteReaderOptions remote_options(const std::string& name, const v1::Prepare& step,
                                    std::string fingerprint, const batch::Preparer& preparer,
                                    double growth, std::size_t sources) {
-  std::vector<std::string> servers;
-  for (const std::string& server : step.servers()) {
-    servers.push_back(config::server_address(server));
-  }
-  return {.client = {.stream = name,
-                     .fingerprint = std::move(fingerprint),
-                     .fields = preparer.prepared_types(),
-                     .servers = std::move(servers),
-                     .certificate = step.certificate(),
-                     .key = step.key(),
-                     .server_ca = step.server_ca(),
-                     .concurrency = std::max<std::uint32_t>(
-                         1, step.concurrency() / static_cast<std::uint32_t>(sources)),
-                     .wait = step.fallback() == "wait"},
-          .growth = growth};
+  RemoteReaderOptions options{.client = server_options(name, step, std::move(fingerprint)),
+                              .growth = growth};
+  options.client.fields = preparer.prepared_types();
+  options.client.concurrency =
+      std::max<std::uint32_t>(1, step.concurrency() / static_cast<std::uint32_t>(sources));
+  return options;
 }
 
 // Nobody could receive the samples. Their mean size is estimated from the first one.
@@ -332,6 +323,23 @@ std::string scheme_name(const v1::Read& read) {
 }
 
 }  // namespace
+
+RemoteOptions server_options(const std::string& name, const v1::Prepare& step,
+                             std::string fingerprint) {
+  RemoteOptions options{.stream = name,
+                        .fingerprint = std::move(fingerprint),
+                        .fields = {},
+                        .servers = {},
+                        .certificate = step.certificate(),
+                        .key = step.key(),
+                        .server_ca = step.server_ca(),
+                        .concurrency = step.concurrency(),
+                        .wait = step.fallback() == "wait"};
+  for (const std::string& server : step.servers()) {
+    options.servers.push_back(config::server_address(server));
+  }
+  return options;
+}
 
 Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& given,
                                  const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,

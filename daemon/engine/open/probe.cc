@@ -112,8 +112,10 @@ Result<ProbedTypes> probe_types(const OpenedData& data, const batch::Preparer& p
   batch::WorkerScratch scratch = preparer.make_scratch();
   augment::RowShapes shapes(preparer.chain());
   ProbedTypes probed;
-  for (const std::vector<std::uint64_t>& records : records_to_try(*data.data_set, plan)) {
-    ECHOLINE_TRY(probe_part(data, preparer, records, makes_batches, scratch, shapes, probed));
+  const std::vector<std::vector<std::uint64_t>> records = records_to_try(*data.data_set, plan);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    ECHOLINE_TRY(in_source(data.names[i], probe_part(data, preparer, records[i], makes_batches,
+                                                     scratch, shapes, probed)));
   }
   probed.row_types = *shapes.types();
   return probed;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/mutex.h"
 #include "base/status.h"
@@ -32,7 +33,7 @@ class Substitutes {
   const std::shared_ptr<StreamCore> core_;
   const std::shared_ptr<PassAccount> account_;
   Mutex mutex_;  // after the items' mutexes, before that of BadRecords
-  std::map<std::uint32_t, std::uint64_t> bad_by_epoch_ ECHOLINE_GUARDED_BY(mutex_);
+  std::map<std::uint32_t, std::set<std::uint64_t>> bad_by_epoch_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::engine

@@ -24,8 +24,9 @@ struct Free {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
 
-// Nothing if the name cannot be resolved.
-std::vector<ServerAddress> look_up(const std::string& server) {
+}  // namespace
+
+Result<std::vector<ServerAddress>> resolve_server(const std::string& server) {
   const std::size_t colon = server.rfind(':');
   std::string host = server.substr(0, colon);
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
@@ -36,7 +37,8 @@ std::vector<ServerAddress> look_up(const std::string& server) {
   hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
   addrinfo* first = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &first); error != 0) {
-    return {};
+    return Status(Code::kNotFound,
+                  fmt::format("there is no host '{}' ({})", host, ::gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, Free> list(first);
   std::vector<ServerAddress> found;
@@ -52,8 +54,6 @@ std::vector<ServerAddress> look_up(const std::string& server) {
   }
   return found;
 }
-
-}  // namespace
 
 AddressWatcher::AddressWatcher(std::vector<std::string> servers)
     : servers_(std::move(servers)), found_(servers_.size()) {
@@ -88,8 +88,8 @@ void AddressWatcher::run() {
 void AddressWatcher::resolve() {
   std::vector<ServerAddress> all;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    std::vector<ServerAddress> now = look_up(servers_[i]);
-    if (!now.empty()) found_[i] = std::move(now);
+    Result<std::vector<ServerAddress>> now = resolve_server(servers_[i]);
+    if (now.ok() && !now->empty()) found_[i] = std::move(*now);
     all.insert(all.end(), found_[i].begin(), found_[i].end());
   }
   std::ranges::sort(all, {}, &ServerAddress::target);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/status.h"
 
 namespace echoline::engine {
 
@@ -15,6 +16,9 @@ struct ServerAddress {
   std::string host;    // as it was written: the name in its certificate
   bool operator==(const ServerAddress&) const = default;
 };
+
+// The addresses of host:port. kNotFound, with the resolver's reason.
+Result<std::vector<ServerAddress>> resolve_server(const std::string& server);
 
 // Resolves once when it is created, then on a thread of its own. Any thread may call addresses.
 class AddressWatcher {

@@ -14,6 +14,8 @@ enum class Listings : std::uint8_t { kReuse, kRefresh };
 struct OpenOptions {
   Listings listings = Listings::kReuse;
   Checksums checksums = Checksums::kIfRead;
+  // An index or a listing that cannot be stored below the state folder is an error, not a log line.
+  bool must_keep = false;
   // Of a data set in Python (read.python), whose length only its processes know.
   std::uint64_t python_records = 0;
 };

@@ -192,7 +192,7 @@ std::set<std::string> folders_of(const std::vector<List>& lists) {
 }
 
 Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& kept,
-                             source::Source& source, const ProgressFunction& progress) {
+                             const OpenRequest& request) {
   std::optional<FolderStates> folders;
   if (!kept.empty()) {
     std::optional<FileIndex> known = load_listing(kept);
@@ -205,11 +205,13 @@ Result<FileIndex> find_files(const std::vector<List>& lists, const std::string& 
   }
   FileIndex files;
   for (const List& list : lists) {
-    Status asked = stat_files(list, source, progress, files);
+    Status asked = stat_files(list, request.source, request.progress, files);
     if (!asked.ok()) return std::move(asked).with_context(list.url);
   }
   files.shrink();
-  if (folders) keep_listing(kept, files, *folders);
+  if (folders) {
+    ECHOLINE_TRY(keep_listing(kept, files, *folders, request.options.must_keep));
+  }
   return files;
 }
 
@@ -234,7 +236,7 @@ OpenedDataSet open_files(const OpenRequest& request, std::vector<Listed> listed)
   const std::string kept = local && !request.state_dir.empty()
                                ? stored_index_path(read, "files", request.state_dir)
                                : "";
-  ECHOLINE_ASSIGN(FileIndex files, find_files(parsed, kept, request.source, request.progress));
+  ECHOLINE_ASSIGN(FileIndex files, find_files(parsed, kept, request));
   return std::unique_ptr<DataSet>(std::make_unique<FilesDataSet>(
       std::move(files), StoredListing{kept, {}}, std::move(table), std::move(classes)));
 }

@@ -166,7 +166,9 @@ Result<Match> match_folder(const FormatProbe& probe) {
 
 OpenedDataSet open_folder(const OpenRequest& request, std::vector<Listed> listed) {
   ECHOLINE_ASSIGN(FileIndex files, files_in_classes(listed));
-  return open_files(request, request.folder_listing.keep(std::move(files)));
+  ECHOLINE_ASSIGN(FolderFiles kept,
+                  request.folder_listing.keep(std::move(files), request.options.must_keep));
+  return open_files(request, std::move(kept));
 }
 
 OpenedDataSet open_stored_folder(const OpenRequest& request) {

@@ -18,6 +18,13 @@ class RecordSums {
   void pass(const RecordTable& table, std::span<const std::byte> bytes);
   void skip_to(std::uint64_t offset) { passed_ = seen_from_ = offset; }
   std::vector<std::uint32_t> take() { return std::move(sums_); }
+  // Records before this one have their final sum.
+  std::size_t complete() const { return record_; }
+  std::vector<std::uint32_t> part(std::size_t first, std::size_t last) const {
+    const auto begin = sums_.begin();
+    return {begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last)};
+  }
+  void restore(const ScanPart& part);
 
  private:
   // Advances to an offset, or as far as there are bytes.
@@ -50,6 +57,14 @@ void RecordSums::pass(const RecordTable& table, std::span<const std::byte> bytes
   step(passed_ + bytes.size(), bytes);
 }
 
+void RecordSums::restore(const ScanPart& part) {
+  const std::vector<std::uint32_t>& sums = part.records.checksum;
+  sums_.insert(sums_.end(), sums.begin(), sums.end());
+  record_ += part.records.size();
+  sums_.resize(record_);
+  skip_to(part.end);
+}
+
 void RecordSums::step(std::uint64_t offset, std::span<const std::byte>& bytes) {
   if (offset <= passed_) return;
   const std::size_t count = std::min<std::uint64_t>(bytes.size(), offset - passed_);
@@ -77,6 +92,9 @@ class ChecksumScan final : public ShardScan {
   std::uint64_t meta_files() const override { return plain_->meta_files(); }
   void end_at(std::uint64_t bytes) override;
   void set_hopping(bool hopping) override { hopping_ = hopping; }
+  std::size_t complete() const override { return std::min(plain_->complete(), sums_.complete()); }
+  ScanPart part(std::size_t first, std::size_t last) const override;
+  bool restore(const ScanPart& part) override;
 
  private:
   std::uint64_t goal() const;
@@ -113,6 +131,17 @@ void ChecksumScan::end_at(std::uint64_t bytes) {
   plain_->end_at(bytes);
   // The last record may have been cut to this end, so its sum is complete now.
   sums_.pass(plain_->table(), {});
+}
+
+ScanPart ChecksumScan::part(std::size_t first, std::size_t last) const {
+  ScanPart part = plain_->part(first, last);
+  part.records.checksum = sums_.part(first, last);
+  return part;
+}
+
+bool ChecksumScan::restore(const ScanPart& part) {
+  sums_.restore(part);
+  return plain_->restore(part);
 }
 
 RecordTable ChecksumScan::take_table() {

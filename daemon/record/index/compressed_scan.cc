@@ -135,11 +135,24 @@ class UnpackingScan final : public ShardScan {
     if (scan_) scan_->set_hopping(hopping);
   }
   bool can_hop() const override { return unpacking_ == nullptr; }
+  // A compressed shard is unpacked from its start on.
+  std::size_t complete() const override { return scan_ ? scan_->complete() : 0; }
+  ScanPart part(std::size_t first, std::size_t last) const override {
+    return scan_->part(first, last);
+  }
+  bool restore(const ScanPart& part) override {
+    if (!scan_) begin_plain();
+    return scan_->restore(part);
+  }
 
  private:
   static constexpr std::uint64_t kHeadBytes = 512;
   bool is_compressed(std::span<const std::byte> head) const {
     return !compression_of(head).empty() || (rules_.is_zlib != nullptr && rules_.is_zlib(head));
+  }
+  void begin_plain() {
+    scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
+    scan_->set_hopping(hopping_);
   }
   // The plain scan, of plain or of unpacked bytes; null before the first window.
   ShardScan* any() const {
@@ -161,8 +174,7 @@ Status UnpackingScan::take(std::span<const std::byte> window) {
   if (!unpacking_) {
     // The first window decides whether the shard is compressed.
     if (!is_compressed(window)) {
-      scan_ = make_checksum_scan(plain_(shard_bytes_), skip_bytes_);
-      scan_->set_hopping(hopping_);
+      begin_plain();
       return scan_->take(window);
     }
     ECHOLINE_ASSIGN(std::unique_ptr<Unpacker> unpacker, Unpacker::make(window));

@@ -127,10 +127,12 @@ void FolderListing::note_folder_states() {
   folders_ = states_of(all, now_ns);
 }
 
-FolderFiles FolderListing::keep(FileIndex files) const {
+Result<FolderFiles> FolderListing::keep(FileIndex files, bool must_keep) const {
   // States from before the listing: a change during it is noticed at the next start.
-  if (folders_ && files.record_count() > 0) keep_listing(kept_, files, *folders_);
-  return {std::move(files), {kept_, {}}};
+  if (folders_ && files.record_count() > 0) {
+    ECHOLINE_TRY(keep_listing(kept_, files, *folders_, must_keep));
+  }
+  return FolderFiles{std::move(files), {kept_, {}}};
 }
 
 Result<std::uint64_t> publish_listing(const FileIndex& files, source::Source& source) {

@@ -33,8 +33,9 @@ class FolderListing {
 
   // Call it before the files are listed. Without it `keep` stores nothing.
   void note_folder_states();
-  // Stores a new listing for the next start, if that is possible.
-  FolderFiles keep(FileIndex files) const;
+  // Stores a new listing for the next start, if that is possible. `must_keep`: a failure is an
+  // error, not a log line.
+  Result<FolderFiles> keep(FileIndex files, bool must_keep) const;
 
  private:
   // The listings that were published in all roots; nothing if one lacks.

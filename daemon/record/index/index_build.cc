@@ -46,7 +46,15 @@ double hop_gain(const ScanSettings& settings, const source::Source& source) {
 
 // One active shard. The buffer is the destination of its request in flight.
 struct ShardJob {
-  std::size_t shard = 0;
+  ShardJob(std::size_t number, ScanKeeper keeping) : shard(number), keeper(std::move(keeping)) {}
+  // Goes on where an interrupted scan of the shard was.
+  void begin(const ScanSpec& format, const source::ObjectInfo& object, std::uint64_t skip_bytes);
+  // From the first byte, and carefully.
+  void begin_again(const ScanSpec& format, const source::ObjectInfo& object,
+                   std::uint64_t skip_bytes);
+
+  const std::size_t shard;
+  ScanKeeper keeper;
   std::unique_ptr<ShardScan> scan;
   std::vector<std::byte> buffer;
   bool careful = false;
@@ -60,6 +68,27 @@ struct ShardJob {
   // The window moved the scan on by so many bytes.
   void note_hop(std::uint64_t moved);
 };
+
+void ShardJob::begin(const ScanSpec& format, const source::ObjectInfo& object,
+                     std::uint64_t skip_bytes) {
+  scan = format.make_scan(object, skip_bytes);
+  // What was kept cannot be used.
+  if (!keeper.restore(*scan)) scan = format.make_scan(object, skip_bytes);
+  careful = keeper.careful();
+  bytes_done = scan->position();
+  if (bytes_done == 0) return;
+  log_info("record", "{}: an interrupted index pass had scanned {:.1f} of {:.1f} MB: it continues",
+           object.url, static_cast<double>(bytes_done) / 1e6,
+           static_cast<double>(object.bytes) / 1e6);
+}
+
+void ShardJob::begin_again(const ScanSpec& format, const source::ObjectInfo& object,
+                           std::uint64_t skip_bytes) {
+  keeper.forget();
+  scan = format.make_scan(object, skip_bytes);
+  careful = true;
+  bytes_done = 0;
+}
 
 std::uint64_t ShardJob::window_bytes(const ScanSettings& settings, const ScanChoice& choice) {
   if (mode == ScanMode::kHop) return hop_bytes;
@@ -95,6 +124,16 @@ void log_mode(const ScanChoice& choice) {
            read, hop == 0 ? "are tried" : fmt::format("{:.0f} MB/s", hop));
 }
 
+void warn_of(const ShardScan& scan, const ShardTable& table) {
+  const std::string& url = table.shard.object.url;
+  if (scan.truncated()) {
+    log_warning("record", "{} is truncated: {} records, the last of which is incomplete", url,
+                table.records.size());
+  } else if (table.records.size() == 0) {
+    log_warning("record", "{} holds no records", url);
+  }
+}
+
 class IndexBuild {
  public:
   IndexBuild(const std::vector<source::ObjectInfo>& shards, KnownTables known,
@@ -118,7 +157,8 @@ class IndexBuild {
 
  private:
   bool start_more();
-  void start(std::size_t slot, std::size_t shard, bool careful);
+  void start(std::size_t slot, std::size_t shard);
+  void start_again(std::size_t slot);
   void submit_ready();
   void submit(std::size_t slot);   // the next window
   void request(std::size_t slot);  // the present one
@@ -193,18 +233,22 @@ bool IndexBuild::start_more() {
     if (slot == jobs_.size()) jobs_.emplace_back();
     ++next_shard_;
     ++active_;
-    start(slot, shard, careful_);
+    start(slot, shard);
   }
   return next_shard_ < shards_.size();
 }
 
-void IndexBuild::start(std::size_t slot, std::size_t shard, bool careful) {
-  // It starts again, so what was counted as done is not.
-  if (jobs_[slot]) seen_.bytes_done -= jobs_[slot]->bytes_done;
-  jobs_[slot] = std::make_unique<ShardJob>();
-  jobs_[slot]->shard = shard;
-  jobs_[slot]->scan = format_.make_scan(shards_[shard], settings_.skip_bytes);
-  jobs_[slot]->careful = careful;
+void IndexBuild::start(std::size_t slot, std::size_t shard) {
+  jobs_[slot] = std::make_unique<ShardJob>(shard, ScanKeeper(journal_.scans(), shards_[shard]));
+  jobs_[slot]->begin(format_, shards_[shard], settings_.skip_bytes);
+  jobs_[slot]->careful |= careful_;
+  seen_.bytes_done += jobs_[slot]->bytes_done;
+  continue_shard(slot);
+}
+
+void IndexBuild::start_again(std::size_t slot) {
+  seen_.bytes_done -= jobs_[slot]->bytes_done;
+  jobs_[slot]->begin_again(format_, shards_[jobs_[slot]->shard], settings_.skip_bytes);
   continue_shard(slot);
 }
 
@@ -282,6 +326,7 @@ Status IndexBuild::landed(std::size_t slot, bool checked) {
   }
   const Status status = take(slot);
   if (status.ok() && is_certain(job, checked)) {
+    job.keeper.keep(*job.scan, job.careful, monotonic_ns());
     continue_shard(slot);
     return {};
   }
@@ -293,7 +338,7 @@ Status IndexBuild::landed(std::size_t slot, bool checked) {
              shards_[job.shard].url, status.message());
   }
   // From the start, because it is not known which window was wrong.
-  start(slot, job.shard, true);
+  start_again(slot);
   return {};
 }
 
@@ -329,12 +374,7 @@ void IndexBuild::continue_shard(std::size_t slot) {
   table.shard = {object, 0, table.records.size(), job.scan->unpacked_bytes(),
                  job.scan->meta_files()};
   table.records.trusted = !table.records.checksum.empty() && (local_ || settings_.certain);
-  if (job.scan->truncated()) {
-    log_warning("record", "{} is truncated: {} records, the last of which is incomplete",
-                object.url, table.records.size());
-  } else if (table.records.size() == 0) {
-    log_warning("record", "{} holds no records", object.url);
-  }
+  warn_of(*job.scan, table);
   count(table);
   journal_.add(table.shard, table.records);
   known_[job.shard] = std::move(table);

@@ -44,16 +44,19 @@ std::optional<FileIndex> load_listing(const std::string& path) {
   return std::nullopt;
 }
 
-void keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders) {
+Status keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders,
+                    bool must_keep) {
   StoredIndex stored;
   for (std::size_t i = 0; i < files.root_count(); ++i) files.store(i, stored);
   for (const source::ObjectInfo& folder : folders) {
     // Folders follow the roots and have no records.
     stored.shards.push_back({folder, stored.records.size(), 0, 0});
   }
-  if (const Status status = write_index_file(path, stored); !status.ok()) {
-    log_warning("record", "the listing is not stored: {}", status.message());
-  }
+  const Status status = write_index_file(path, stored);
+  if (status.ok()) return {};
+  if (must_keep) return Status(status).with_context("the listing is not stored");
+  log_warning("record", "the listing is not stored: {}", status.message());
+  return {};
 }
 
 }  // namespace echoline::record

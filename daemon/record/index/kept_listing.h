@@ -15,7 +15,9 @@ namespace echoline::record {
 // line.
 std::optional<FileIndex> load_listing(const std::string& path);
 
-// Stores files; `folders` are the states before the files were looked up. A failure is only logged.
-void keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders);
+// Stores files; `folders` are the states before the files were looked up. A failure is only logged,
+// except with `must_keep`.
+Status keep_listing(const std::string& path, const FileIndex& files, const FolderStates& folders,
+                    bool must_keep);
 
 }  // namespace echoline::record

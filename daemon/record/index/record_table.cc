@@ -52,6 +52,12 @@ void RecordTable::append(const RecordTable& other, std::size_t first, std::size_
               checksum.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
+RecordTable RecordTable::part(std::size_t first, std::size_t count) const {
+  RecordTable table;
+  table.append(*this, first, count);
+  return table;
+}
+
 void RecordTable::shrink() {
   offset.shrink_to_fit();
   bytes.shrink_to_fit();

@@ -41,6 +41,8 @@ struct RecordTable {
   std::span<const RecordPart> parts_of(std::size_t record) const;
   // Appends records [first, first + count) of another table.
   void append(const RecordTable& other, std::size_t first, std::size_t count);
+  // Records [first, first + count).
+  RecordTable part(std::size_t first, std::size_t count) const;
   // Frees the unused capacity; call it after the last record.
   void shrink();
 };

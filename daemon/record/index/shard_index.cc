@@ -119,7 +119,7 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
     if (stored) unchanged = take_unchanged(*stored, shards, known);
   }
   // A pass for checksums needs all records', which the journal of another pass may lack.
-  IndexJournal journal(rebuild ? "" : path);
+  IndexJournal journal(path.empty() || !rebuild ? path : path + ".checksums");
   take_interrupted(journal, shards, known);
   const std::size_t sidecars =
       rebuild || !spec.sidecars ? 0 : take_sidecars(shards, request.source, known);
@@ -135,15 +135,18 @@ Result<StoredIndex> load_or_build_index(const OpenRequest& request,
   }
   ECHOLINE_ASSIGN(StoredIndex index, build(request, shards, std::move(known), spec, journal));
   log_info("record", "{} records in {} shards", index.records.size(), shards.size());
-  if (path.empty()) return index;
+  if (path.empty()) {
+    if (!request.options.must_keep) return index;
+    return Status(Code::kFailedPrecondition, "there is no state folder to store the index in");
+  }
   const Status status =
       sides > 0 ? write_index_file(path, own_shards(index)) : write_index_file(path, index);
-  if (!status.ok()) {
-    log_warning("record", "the index is not stored: {}", status.message());
-  } else {
-    // The whole index has what the journal had.
-    journal.remove();
+  // The whole index has what the journal had.
+  if (status.ok()) journal.remove();
+  if (!status.ok() && request.options.must_keep) {
+    return Status(status).with_context("the index is not stored");
   }
+  if (!status.ok()) log_warning("record", "the index is not stored: {}", status.message());
   return index;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.h"
@@ -14,6 +15,13 @@
 #include "source/core/source.h"
 
 namespace echoline::record {
+
+// What a scan knows from the bytes [begin, end) of its shard. A record begins at `end`.
+struct ScanPart {
+  std::uint64_t begin = 0, end = 0;
+  RecordTable records;  // that begin there; their checksums are final, 0 where not known
+  std::string more;     // in the form of the format
+};
 
 // Single-threaded. Its owner reads the shard's bytes from position() on, at least needed() of them
 // or up to the end of the shard, and passes them to take(), until done().
@@ -47,7 +55,33 @@ class ShardScan {
   virtual std::uint64_t unpacked_bytes() const { return 0; }
   // As in Shard, so far.
   virtual std::uint64_t meta_files() const { return 0; }
+
+  // Records that no later byte changes, at most all but the last one; 0 if another scan could not
+  // go on from here.
+  virtual std::size_t complete() const { return 0; }
+  // What was found from the begin of record `first`, or of the shard if that is 0, to the begin of
+  // record `last`, which is at most complete().
+  virtual ScanPart part(std::size_t, std::size_t) const { return {}; }
+  // Takes the next part of another scan of the same shard; call it before take(). False if this is
+  // no part of such a scan, or if the format cannot go on.
+  virtual bool restore(const ScanPart&) { return false; }
 };
+
+// For plain scans, whose last record may still grow.
+inline std::size_t complete_records(const RecordTable& table) {
+  return table.size() == 0 ? 0 : table.size() - 1;
+}
+inline ScanPart part_of(const RecordTable& table, std::size_t first, std::size_t last) {
+  return {first == 0 ? 0 : table.offset[first],
+          table.offset[last],
+          table.part(first, last - first),
+          {}};
+}
+// A plain scan has no checksums.
+inline void restore_records(const ScanPart& part, RecordTable& table) {
+  table.append(part.records, 0, part.records.size());
+  table.checksum.clear();
+}
 
 // How a format reads index files of other programs (foreign_index.h).
 struct ForeignIndexRules {

@@ -30,6 +30,15 @@ class LineScan final : public ShardScan {
   bool can_hop() const override { return false; }
   void end_at(std::uint64_t bytes) override { shard_bytes_ = bytes; }
   Status take(std::span<const std::byte> window) override;
+  std::size_t complete() const override { return complete_records(table_); }
+  ScanPart part(std::size_t first, std::size_t last) const override {
+    return part_of(table_, first, last);
+  }
+  bool restore(const ScanPart& part) override {
+    position_ = part.end;
+    restore_records(part, table_);
+    return true;
+  }
 
  private:
   void take_piece(std::string_view piece);

@@ -2,6 +2,7 @@
 #include "record/tar/tar_links.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +10,18 @@
 namespace echoline::record {
 namespace {
 
-std::uint64_t path_hash(std::string_view path) { return std::hash<std::string_view>()(path); }
+std::uint64_t path_hash(std::string_view path) { return XXH3_64bits(path.data(), path.size()); }
+
+// Elements that begin in [begin, end), of a vector that ascends by offset.
+template <typename T>
+std::span<const T> between(const std::vector<T>& all, std::uint64_t begin, std::uint64_t end) {
+  const auto at = [&](std::uint64_t offset) {
+    return std::lower_bound(
+        all.begin(), all.end(), offset,
+        [](const T& entry, std::uint64_t wanted) { return entry.offset < wanted; });
+  };
+  return {at(begin), at(end)};
+}
 
 std::string_view folder_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
@@ -40,6 +52,25 @@ TarEntry make_entry(const TarMember& member, std::uint64_t offset) {
   if (member.link == TarLink::kNone) return entry;
   entry.path = member.path();
   entry.target = member.link_name;
+  return entry;
+}
+
+void put_entry(const TarEntry& entry, PackedWriter& out) {
+  out.put(entry.offset);
+  out.put(entry.bytes);
+  out.put(std::uint64_t{static_cast<std::uint8_t>(entry.link)});
+  out.put(std::string_view(entry.path));
+  out.put(std::string_view(entry.target));
+}
+
+TarEntry take_entry(PackedReader& in) {
+  TarEntry entry;
+  entry.offset = in.number();
+  entry.bytes = in.number();
+  entry.link = in.number() == static_cast<std::uint8_t>(TarLink::kHard) ? TarLink::kHard
+                                                                        : TarLink::kSymbolic;
+  entry.path = in.text();
+  entry.target = in.text();
   return entry;
 }
 
@@ -104,6 +135,21 @@ std::optional<TarEntry> TarEntries::find(const std::string& path, std::uint64_t 
       [](const TarEntry& entry, std::uint64_t offset) { return entry.offset < offset; });
   if (link != links_.end() && link->offset == place.offset) return *link;
   return TarEntry{place.offset, place.bytes, TarLink::kNone, {}, {}};
+}
+
+void TarEntries::put(std::uint64_t begin, std::uint64_t end, PackedWriter& out) const {
+  out.put(between(places_, begin, end));
+  const std::span<const TarEntry> links = between(links_, begin, end);
+  out.put(std::uint64_t{links.size()});
+  for (const TarEntry& link : links) put_entry(link, out);
+}
+
+void TarEntries::restore(PackedReader& in) {
+  const std::vector<Place> places = in.values<Place>();
+  places_.insert(places_.end(), places.begin(), places.end());
+  for (std::uint64_t left = in.number(); left > 0 && in.ok(); --left) {
+    links_.push_back(take_entry(in));
+  }
 }
 
 std::vector<TarEntry> TarEntries::passed(const TarEntry& link) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "record/index/packed_values.h"
 #include "record/tar/tar_member.h"
 
 namespace echoline::record {
@@ -26,6 +27,8 @@ struct TarEntry {
   std::string target;  // only of a link, as written
 };
 TarEntry make_entry(const TarMember& member, std::uint64_t offset);
+void put_entry(const TarEntry& entry, PackedWriter& out);
+TarEntry take_entry(PackedReader& in);
 
 // The path of a file below the archive's root, without ".", ".." and empty segments. Nothing for a
 // path that leads out of the archive.
@@ -49,6 +52,11 @@ class TarEntries {
   // The members that a link leads through, found by the hashes of their paths, which can be equal
   // by chance: who reads the members compares their paths. Sorts the members before the first call.
   std::vector<TarEntry> passed(const TarEntry& link);
+
+  // The members that begin in [begin, end), for restore() in another process. Not after passed().
+  void put(std::uint64_t begin, std::uint64_t end, PackedWriter& out) const;
+  // Adds them behind those that there are.
+  void restore(PackedReader& in);
 
  private:
   struct Place {

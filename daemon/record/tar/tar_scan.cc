@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/ascii.h"
 #include "record/core/text.h"
 #include "record/index/compression.h"
+#include "record/index/packed_values.h"
 #include "record/tar/tar_header.h"
 
 namespace echoline::record {
@@ -78,14 +80,14 @@ Status TarScan::with_advice(Status status) const {
 
 void TarScan::take_member(const TarMember& member) {
   extended_ |= member.extended;
-  if (is_meta_file(member)) ++meta_files_;
+  if (is_meta_file(member)) meta_files_.push_back(position_);
   if (member.file || member.link != TarLink::kNone) entries_.add(member, position_);
   const auto name = sample_name(member);
   if (name) {
     std::string extension = lower_ascii(name->extension);
     const bool repeated =
         std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
-    if (table_.size() == 0 || repeated || !name->has_key(key_)) start_record(name->key());
+    if (extensions_.empty() || repeated || !name->has_key(key_)) start_record(name->key());
     extensions_.push_back(std::move(extension));
     if (member.link != TarLink::kNone) {
       links_.push_back({table_.size() - 1, make_entry(member, position_)});
@@ -134,6 +136,39 @@ void TarScan::add_parts(std::uint64_t record, std::vector<TarEntry> files) {
     done = std::min(file.offset + file.bytes, shard_bytes_);
     table_.parts.push_back({record, file.offset, done - file.offset});
   }
+}
+
+ScanPart TarScan::part(std::size_t first, std::size_t last) const {
+  ScanPart part = part_of(table_, first, last);
+  PackedWriter more;
+  more.put(std::uint64_t{extended_});
+  entries_.put(part.begin, part.end, more);
+  for (const RecordLink& link : links_) {
+    if (link.record < first || link.record >= last) continue;
+    more.put(link.record + 1);
+    put_entry(link.link, more);
+  }
+  more.put(std::uint64_t{0});
+  std::vector<std::uint64_t> meta_files;
+  std::copy_if(meta_files_.begin(), meta_files_.end(), std::back_inserter(meta_files),
+               [&](std::uint64_t at) { return at >= part.begin && at < part.end; });
+  more.put(std::span<const std::uint64_t>(meta_files));
+  part.more = more.take();
+  return part;
+}
+
+bool TarScan::restore(const ScanPart& part) {
+  PackedReader more(part.more);
+  extended_ |= more.number() != 0;
+  entries_.restore(more);
+  while (const std::uint64_t record = more.number())
+    links_.push_back({record - 1, take_entry(more)});
+  const std::vector<std::uint64_t> meta_files = more.values<std::uint64_t>();
+  meta_files_.insert(meta_files_.end(), meta_files.begin(), meta_files.end());
+  restore_records(part, table_);
+  position_ = part.end;
+  needed_ = std::min(kTarBlock, shard_bytes_ - position_);
+  return more.ok();
 }
 
 // The shard ends within a header, so the record of that file is unknown. It may belong to

@@ -31,8 +31,11 @@ class TarScan final : public ShardScan {
   const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   bool is_certain() const override { return !extended_; }
-  std::uint64_t meta_files() const override { return meta_files_; }
+  std::uint64_t meta_files() const override { return meta_files_.size(); }
   void end_at(std::uint64_t bytes) override;
+  std::size_t complete() const override { return complete_records(table_); }
+  ScanPart part(std::size_t first, std::size_t last) const override;
+  bool restore(const ScanPart& part) override;
 
  private:
   Status check_start(std::span<const std::byte> window) const;
@@ -48,8 +51,8 @@ class TarScan final : public ShardScan {
   std::uint64_t needed_ = kTarBlock;
   bool done_ = false;
   bool truncated_ = false;
-  bool extended_ = false;  // a member was
-  std::uint64_t meta_files_ = 0;
+  bool extended_ = false;                  // a member was
+  std::vector<std::uint64_t> meta_files_;  // their offsets
   RecordTable table_;
   // A link of a record.
   struct RecordLink {
@@ -60,7 +63,7 @@ class TarScan final : public ShardScan {
   std::vector<RecordLink> links_;
   std::uint64_t data_end_ = 0;  // of the last member, without padding
 
-  // The current record, the last one in the table.
+  // The current record, the last one in the table. No extensions: the next file begins a record.
   std::string key_;
   std::vector<std::string> extensions_;
 };

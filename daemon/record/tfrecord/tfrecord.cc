@@ -42,6 +42,15 @@ class TfRecordScan final : public ShardScan {
   bool truncated() const override { return truncated_; }
   void end_at(std::uint64_t bytes) override;
   Status take(std::span<const std::byte> window) override;
+  std::size_t complete() const override { return complete_records(table_); }
+  ScanPart part(std::size_t first, std::size_t last) const override {
+    return part_of(table_, first, last);
+  }
+  bool restore(const ScanPart& part) override {
+    position_ = part.end;
+    restore_records(part, table_);
+    return true;
+  }
 
  private:
   void add_rest();
