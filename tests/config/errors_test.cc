@@ -64,12 +64,12 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:1:1: key 'demon': unknown; allowed: daemon, streams; did you mean 'daemon'?"},
     {"unknown_daemon_key", "daemon:\n  worker: 2\n",
      "t.yaml:2:3: key 'worker': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
-     "workers, seek_index, reattach_grace, stall_report, control, serve, exit_when_idle; did you "
+     "workers, seek_index, reattach_grace, stall_report, control, serve, etcd, exit_when_idle; did you "
      "mean "
      "'workers'?"},
     {"nothing_near", "daemon:\n  colour: 2\n",
      "t.yaml:2:3: key 'colour': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
-     "workers, seek_index, reattach_grace, stall_report, control, serve, exit_when_idle"},
+     "workers, seek_index, reattach_grace, stall_report, control, serve, etcd, exit_when_idle"},
     {"out_of_range", "daemon: {workers: 5000}\n",
      "t.yaml:1:19: key 'workers': 5000 is out of range; allowed: 1 to 1024, or auto"},
     {"zero_workers", "daemon: {workers: 0}\n",
@@ -83,7 +83,7 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:2:12: key 'workers': a list where a single value is wanted"},
     {"scalar_for_mapping", "daemon: 5\n",
      "t.yaml:1:9: key 'daemon': '5' where a mapping is wanted; its keys: runtime_dir, metrics, "
-     "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, serve, "
+     "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, serve, etcd, "
      "exit_when_idle"},
     {"list_at_the_top", "- daemon\n", "t.yaml:1:1: a list where 'key: value' is wanted"},
     {"metrics_address", "daemon: {metrics: localhost}\n",
@@ -352,7 +352,7 @@ TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.wrkers=3"}),
             "--set daemon.wrkers=3: key 'wrkers': unknown; allowed: runtime_dir, metrics, "
             "state_dir, memory, workers, seek_index, reattach_grace, stall_report, control, "
-            "serve, exit_when_idle; did "
+            "serve, etcd, exit_when_idle; did "
             "you mean "
             "'workers'?");
   EXPECT_EQ(error_of("daemon: {workers: 2}\n", {"daemon.workers"}),

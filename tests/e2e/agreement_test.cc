@@ -39,29 +39,48 @@ class Agreement : public testing::Test {
     ASSERT_TRUE(etcd_.ready());
   }
 
+  std::unique_ptr<Rig> rig(bool agrees) {
+    return std::make_unique<Rig>(RigOptions{.shards = 4,
+                                            .records_per_shard = 300,
+                                            .side = 64,
+                                            .reattach_grace = "1s",
+                                            .etcd = agrees ? etcd_.fact("address") : ""});
+  }
   std::unique_ptr<Rig> host(const std::string& steps = kSteps, bool agrees = true,
                             const std::string& read_keys = ", read_ahead: 128KiB") {
-    auto rig = std::make_unique<Rig>(RigOptions{.shards = 4,
-                                                .records_per_shard = 300,
-                                                .side = 64,
-                                                .reattach_grace = "1s",
-                                                .etcd = agrees ? etcd_.fact("address") : ""});
+    auto rig = this->rig(agrees);
     const Status created = rig->create("train", steps, "lanes: 2", read_keys);
     EXPECT_TRUE(created.ok()) << created.message();
     return rig;
   }
-  static Loader rank(const Rig& rig, std::uint32_t rank) {
-    return rig.attach("train", {.rank = rank, .world_size = 2, .local_world_size = 1});
+  // With each shard as a source, a to d.
+  std::unique_ptr<Rig> mixture(bool agrees = true) {
+    auto rig = this->rig(agrees);
+    std::string sources;
+    for (const std::uint64_t shard : {0, 1, 2, 3}) {
+      sources += std::string(shard == 0 ? "" : ", ") + "{name: " + "abcd"[shard] + ", weight: 1" +
+                 ", read: {url: \"" + rig->shard_path(shard).string() +
+                 "\", read_ahead: 128KiB}}";
+    }
+    const Status created = rig->create_whole(
+        "train", "      - mix: {at_end: repeat, records: 1200, sources: [" + sources + "]}\n" + kSteps,
+        "lanes: 2");
+    EXPECT_TRUE(created.ok()) << created.message();
+    return rig;
+  }
+  static Loader rank(const Rig& rig, std::uint32_t rank, const std::string& state = "") {
+    return rig.attach("train",
+                      {.rank = rank, .world_size = 2, .local_world_size = 1, .state = state});
   }
   static std::uint32_t factor(Rig& rig) { return rig.engine().stats().streams.at(0).factor; }
   void signal_etcd(int signal) { ::kill(std::stoi(etcd_.fact("pid")), signal); }
 
   // The rows that a single host gives with the changes of this state's epoch, from row 0 on.
-  std::vector<SeenRow> expected(std::string state, std::uint64_t batches) {
+  static std::vector<SeenRow> expected(const Rig& alone, std::string state,
+                                       std::uint64_t batches) {
     const std::size_t row = state.find("\"row\":");
     state.replace(row, state.find_first_of(",}", row) - row, "\"row\":0");
-    const auto alone = host(kSteps, false);
-    Loader loader = alone->attach("train", {.state = state});
+    Loader loader = alone.attach("train", {.state = state});
     return read_batches(loader, batches);
   }
   static void expect_halves(const std::array<std::vector<SeenRow>, 2>& seen,
@@ -108,7 +127,7 @@ TEST_F(Agreement, AChangeBeginsAtTheSameBatchOnAllHosts) {
   const std::array<std::vector<SeenRow>, 2> seen{first_rows.get(), second_rows.get()};
   EXPECT_EQ(first.state(), second.state());
   EXPECT_THAT(first.state(), HasSubstr("3000"));
-  expect_halves(seen, expected(first.state(), kBatches));
+  expect_halves(seen, expected(*host(kSteps, false), first.state(), kBatches));
 }
 
 TEST_F(Agreement, ADaemonThatRestartsMakesTheChangesOfItsRun) {
@@ -124,7 +143,43 @@ TEST_F(Agreement, ADaemonThatRestartsMakesTheChangesOfItsRun) {
   auto first_rows = reading(first, kBatches, changed);
   for (const SeenRow& row : read_batches(second, kBatches)) seen[1].push_back(row);
   for (const SeenRow& row : first_rows.get()) seen[0].push_back(row);
-  expect_halves(seen, expected(first.state(), kBatches + 4));
+  expect_halves(seen, expected(*host(kSteps, false), first.state(), kBatches + 4));
+}
+
+TEST_F(Agreement, AMixtureHasTheWeightsOfTheStateOnAllHosts) {
+  constexpr std::uint64_t kBatches = 80;
+  const auto alone = mixture(false), one = mixture(), other = mixture();
+  Loader begun = alone->attach("train");
+  read_batches(begun, 1);
+  ASSERT_TRUE(alone->engine().set_weights("train", {{"b", 5000}}).ok());
+  std::uint64_t read = 1;
+  for (; begun.state().find("weights") == std::string::npos; ++read) read_batches(begun, 1);
+  // Only on this host: not for the job that comes with a state.
+  ASSERT_TRUE(other->engine().set_weights("train", {{"a", 5000}}).ok());
+  Loader first = rank(*one, 0, begun.state()), second = rank(*other, 1, begun.state());
+  EXPECT_THAT(one->engine().set_weights("train", {{"b", 4000}}).status().message(),
+              HasSubstr("has ranks on other hosts, where the change would begin at another row"));
+  std::atomic<bool> changed{false};
+  auto first_rows = reading(first, kBatches, changed);
+  auto second_rows = reading(second, kBatches, changed);
+  const auto twice = other->engine().set_echo("train", 2000);
+  changed = true;
+  const std::array<std::vector<SeenRow>, 2> seen{first_rows.get(), second_rows.get()};
+  ASSERT_TRUE(twice.ok()) << twice.status().message();
+  EXPECT_EQ(first.state(), second.state());
+  EXPECT_THAT(first.state(), testing::AllOf(HasSubstr("2000"), HasSubstr("5000")));
+  std::vector<SeenRow> whole = expected(*mixture(false), first.state(), read + kBatches);
+  whole.erase(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(read * kBatch));
+  expect_halves(seen, whole);
+}
+
+TEST_F(Agreement, AMixtureWithoutAStateHasTheConfiguredWeightsOnAllHosts) {
+  const auto one = mixture(), other = mixture();
+  ASSERT_TRUE(other->engine().set_weights("train", {{"a", 5000}}).ok());
+  Loader first = rank(*one, 0), second = rank(*other, 1);
+  const std::array<std::vector<SeenRow>, 2> seen{read_batches(first, 20), read_batches(second, 20)};
+  EXPECT_EQ(first.state(), second.state());
+  expect_halves(seen, expected(*mixture(false), first.state(), 20));
 }
 
 TEST_F(Agreement, WithoutAllRanksOrEtcdTheFactorStays) {

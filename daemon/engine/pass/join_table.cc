@@ -183,7 +183,7 @@ void JoinTable::release() {
 
 plan::Position JoinTable::planned_position() const {
   const MutexLock lock(mutex_);
-  return walk_.position();
+  return planned_position_;
 }
 
 FactorPlace JoinTable::place_of(std::uint32_t factor, std::uint64_t clear_rows,

@@ -82,7 +82,7 @@ class JoinTable {
   void hold();
   void release();
   bool is_held() const { return held_.load(); }
-  // Where the walk is.
+  // Of the next step to be planned.
   plan::Position planned_position() const;
   // See StepWalk.
   FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
