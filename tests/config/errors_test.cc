@@ -64,7 +64,8 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:1:1: key 'demon': unknown; allowed: daemon, streams; did you mean 'daemon'?"},
     {"unknown_daemon_key", "daemon:\n  worker: 2\n",
      "t.yaml:2:3: key 'worker': unknown; allowed: runtime_dir, metrics, state_dir, memory, "
-     "workers, seek_index, reattach_grace, stall_report, control, serve, etcd, exit_when_idle; did you "
+     "workers, seek_index, reattach_grace, stall_report, control, serve, etcd, exit_when_idle; did "
+     "you "
      "mean "
      "'workers'?"},
     {"nothing_near", "daemon:\n  colour: 2\n",

@@ -59,11 +59,11 @@ class Agreement : public testing::Test {
     std::string sources;
     for (const std::uint64_t shard : {0, 1, 2, 3}) {
       sources += std::string(shard == 0 ? "" : ", ") + "{name: " + "abcd"[shard] + ", weight: 1" +
-                 ", read: {url: \"" + rig->shard_path(shard).string() +
-                 "\", read_ahead: 128KiB}}";
+                 ", read: {url: \"" + rig->shard_path(shard).string() + "\", read_ahead: 128KiB}}";
     }
     const Status created = rig->create_whole(
-        "train", "      - mix: {at_end: repeat, records: 1200, sources: [" + sources + "]}\n" + kSteps,
+        "train",
+        "      - mix: {at_end: repeat, records: 1200, sources: [" + sources + "]}\n" + kSteps,
         "lanes: 2");
     EXPECT_TRUE(created.ok()) << created.message();
     return rig;
@@ -76,8 +76,7 @@ class Agreement : public testing::Test {
   void signal_etcd(int signal) { ::kill(std::stoi(etcd_.fact("pid")), signal); }
 
   // The rows that a single host gives with the changes of this state's epoch, from row 0 on.
-  static std::vector<SeenRow> expected(const Rig& alone, std::string state,
-                                       std::uint64_t batches) {
+  static std::vector<SeenRow> expected(const Rig& alone, std::string state, std::uint64_t batches) {
     const std::size_t row = state.find("\"row\":");
     state.replace(row, state.find_first_of(",}", row) - row, "\"row\":0");
     Loader loader = alone.attach("train", {.state = state});

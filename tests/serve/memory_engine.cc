@@ -168,6 +168,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.fields.push_back(
       {.name = "image", .fixed = true, .image = true, .shape = {{224, 224, 3}, 3}});
   stats.records = 500;
+  stats.awaits_hosts = false;
   stats.shards = 5;
   stats.rows_per_epoch = 1250;
   stats.batches_per_epoch = 19;

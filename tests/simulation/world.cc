@@ -262,7 +262,7 @@ bool World::all_done() const {
 void World::join(SimTrainer& trainer) {
   const engine::LaneSet lanes(spec_.lanes, true);
   for (const auto& pass : passes_) {
-    if (!pass->follows(trainer.position(), trainer.history())) continue;
+    if (!pass->history().follows(trainer.position(), trainer.history(), /*strict=*/false)) continue;
     const auto reader = pass->join(trainer.position(), false, lanes).value();
     if (reader.has_value()) return trainer.attach(pass, *reader);
   }

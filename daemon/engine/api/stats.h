@@ -222,7 +222,9 @@ struct StreamStats {
   std::uint32_t batch_rows = 0;
   std::uint32_t factor = 1000;  // thousandths; the one set last
   bool auto_factor = false;     // the daemon sets it
-  std::string echo_choice;      // where the daemon put `echo`, and why; empty: it is configured
+  // Plans nothing until the hosts of a job agree about the factor; nothing if they do not.
+  std::optional<bool> awaits_hosts = {};
+  std::string echo_choice;  // where the daemon put `echo`, and why; empty: it is configured
   std::uint64_t seed = 0;
   std::uint64_t samples_fresh = 0;
   std::uint64_t samples_echoed = 0;
@@ -274,6 +276,12 @@ struct EngineStats {
   std::uint64_t served_bytes_now = 0;
   std::uint64_t served_bytes_max = 0;  // 0: this daemon is none
   std::uint64_t served_refused = 0;
+  // Requests to the etcd of daemon.etcd, where there is one.
+  struct EtcdCounts {
+    std::uint64_t answered = 0;
+    std::uint64_t failed = 0;
+  };
+  std::optional<EtcdCounts> etcd = {};
 };
 
 }  // namespace echoline::engine

@@ -316,6 +316,10 @@ std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const rec
                          .limit = stream.bad_records().limit()});
 }
 
+bool can_change_factor(const plan::Plan& plan) {
+  return plan.block_count() > 0 && plan.spec().factor_max > 1000;
+}
+
 // Of several sources the first one's: metrics have it as a label.
 std::string scheme_name(const v1::Read& read) {
   if (read.has_python()) return "python";
@@ -420,6 +424,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   std::unique_ptr<BadRecords> bad_records = make_bad_records(stream, index, *plan);
   auto all_fetchers = std::make_unique<Fetchers>(std::move(fetchers), data_set);
+  const bool agrees = options.agrees && can_change_factor(*plan);
   // Members of the core refer to each other, so all of them move into it together.
   auto core =
       std::make_shared<StreamCore>(StreamCore{.name = name,
@@ -450,6 +455,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .slots = publish.slots(),
                                               .slow = slow_policy(stream),
                                               .auto_factor = config::echo_is_auto(stream),
+                                              .agrees = agrees,
                                               .stall_report_ns = options.stall_report_ns,
                                               .read_ahead = memory.read_ahead,
                                               .window_floor_bytes = memory.window_floor_bytes,

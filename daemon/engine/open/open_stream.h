@@ -18,6 +18,7 @@ struct OpenOptions {
   std::string state_dir;
   double seek_index = 0;  // share of the budget for the seek indexes of JPEG files
   bool serves = false;    // this daemon is a preparation server
+  bool agrees = false;    // with those of other hosts (daemon.etcd)
   std::uint64_t stall_report_ns = 10'000'000'000;  // as StreamCore has it
 };
 

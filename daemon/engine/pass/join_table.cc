@@ -6,13 +6,14 @@
 namespace echoline::engine {
 
 JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start,
-                     OrderHistory history, bool tails)
+                     OrderHistory history, bool tails, bool held)
     : core_(core),
       ring_(ring),
       walk_(*core.plan, start, std::move(history), tails),
       next_position_(walk_.position()),
       lanes_(core.plan->spec().lanes, core.ring_spec.batch_rows),
       lanes_known_(core.plan->spec().lanes == 1),
+      held_(held),
       planned_position_(walk_.position()) {}
 
 std::optional<JoinTable::NextStep> JoinTable::next_step() {
@@ -119,11 +120,6 @@ plan::Position JoinTable::next_position() const {
   return next_position_;
 }
 
-bool JoinTable::has_tails() const {
-  const MutexLock lock(mutex_);
-  return walk_.has_tails();
-}
-
 // Changes of the order (semantics.md, Changing the factor). What is planned stays as it is; the
 // lock puts the change between two planned steps.
 
@@ -134,25 +130,6 @@ std::uint32_t JoinTable::oldest_epoch() const {
     return batch.sequence >= released;
   });
   return kept == published_.end() ? next_position_.epoch : kept->start.epoch;
-}
-
-OrderHistory JoinTable::history() const {
-  const MutexLock lock(mutex_);
-  return walk_.history();
-}
-
-FactorHistory JoinTable::factors() const {
-  const MutexLock lock(mutex_);
-  return walk_.factors();
-}
-
-bool JoinTable::follows(plan::Position position, const OrderHistory& state, bool strict) const {
-  const OrderHistory here = history();
-  if (!here.knows(position.epoch)) return false;
-  // A state that was saved before a change takes part in the change, as an uninterrupted reader
-  // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
-  return here.equals_from(position.epoch, state) ||
-         (!strict && here.as_of(position).equals_from(position.epoch, state));
 }
 
 JoinTable::NeededHistory JoinTable::needed_history() const {
@@ -179,17 +156,6 @@ void JoinTable::release() {
     held_ = false;
   }
   ring_.interrupt();
-}
-
-plan::Position JoinTable::planned_position() const {
-  const MutexLock lock(mutex_);
-  return planned_position_;
-}
-
-FactorPlace JoinTable::place_of(std::uint32_t factor, std::uint64_t clear_rows,
-                                plan::Position from) const {
-  const MutexLock lock(mutex_);
-  return walk_.place_of(factor, clear_rows, from);
 }
 
 }  // namespace echoline::engine

@@ -26,7 +26,7 @@ namespace echoline::engine {
 class JoinTable {
  public:
   JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position start, OrderHistory history,
-            bool tails);
+            bool tails, bool held);
 
   // Of the pass's thread ------------------------------------------------------------------------
 
@@ -57,14 +57,23 @@ class JoinTable {
   bool may_read_ahead() const;
   // Where a reader that joins now begins: the next descriptor to be published.
   plan::Position next_position() const;
-  bool has_tails() const;
 
+  // Reads from the walk, between two planned steps.
+  template <typename Read>
+  auto read_walk(const Read& read) const {
+    const MutexLock lock(mutex_);
+    return read(walk_);
+  }
+  bool has_tails() const {
+    return read_walk([](const StepWalk& walk) { return walk.has_tails(); });
+  }
   // The changes that matter to the readers that are left.
-  OrderHistory history() const;
-  FactorHistory factors() const;
-  // Whether a trainer with this state gets the rows here that its state promises. `strict`: not
-  // even with changes after that position, which the state's run may not have.
-  bool follows(plan::Position position, const OrderHistory& state, bool strict = false) const;
+  OrderHistory history() const {
+    return read_walk([](const StepWalk& walk) { return walk.history(); });
+  }
+  FactorHistory factors() const {
+    return read_walk([](const StepWalk& walk) { return walk.factors(); });
+  }
   // The changes as they are after those that no reader needs are forgotten; the epoch of the first
   // row that some reader may still want.
   struct NeededHistory {
@@ -82,10 +91,6 @@ class JoinTable {
   void hold();
   void release();
   bool is_held() const { return held_.load(); }
-  // Of the next step to be planned.
-  plan::Position planned_position() const;
-  // See StepWalk.
-  FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
 
  private:
   // A published descriptor that may not be released yet.
@@ -108,7 +113,7 @@ class JoinTable {
   PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
   bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> lanes_known_;
-  std::atomic<bool> held_{false};  // written with the lock
+  std::atomic<bool> held_;  // written with the lock
   // Of the next step to be planned.
   plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
 };

@@ -17,6 +17,12 @@ Status check_room(std::size_t entries, std::size_t entries_max, const char* what
                             entries_max, what, oldest_epoch));
 }
 
+Status cannot_begin(const FactorPlace& place, const char* why) {
+  return Status(Code::kFailedPrecondition,
+                fmt::format("the echo factor cannot change at block {} of epoch {}: {}",
+                            place.change.block, place.epoch, why));
+}
+
 // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
 // without the change.
 std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows_most; }
@@ -24,20 +30,20 @@ std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows
 }  // namespace
 
 Status check_factor_change(const Pass& pass) {
-  const auto [history, oldest_epoch] = pass.needed_history();
+  const auto [history, oldest_epoch] = pass.join_table().needed_history();
   return check_room(history.factors.entries().size(), shm::kFactorLogEntries, "the factor",
                     oldest_epoch);
 }
 
 Status check_weight_change(const Pass& pass) {
-  const auto [history, oldest_epoch] = pass.needed_history();
+  const auto [history, oldest_epoch] = pass.join_table().needed_history();
   return check_room(history.weights.entries().size(), shm::kWeightLogEntries, "the weights",
                     oldest_epoch);
 }
 
 std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers) {
   std::optional<FactorStart> start;
-  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
+  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
     if (walk.factors().factor() == factor) return;
     const shm::FactorLogEntry& entry =
         walk.change_factor(factor, clear_rows(readers), readers.foremost);
@@ -49,19 +55,26 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
 }
 
 plan::Position first_free(const Pass& pass, const Readers& readers) {
-  return std::max(pass.planned_position(), readers.foremost);
+  const auto position = [](const StepWalk& walk) { return walk.position(); };
+  return std::max(pass.join_table().read_walk(position), readers.foremost);
 }
 
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers) {
-  return pass.place_of(factor, clear_rows(readers), readers.foremost);
+  return pass.join_table().read_walk([&](const StepWalk& walk) {
+    return walk.place_of(factor, clear_rows(readers), readers.foremost);
+  });
 }
 
 Status change_factor_at(Pass& pass, const FactorPlace& place) {
   Status status;
-  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
-    const auto entry = walk.change_factor_at(place);
-    if (entry.ok()) ring.log_factor(*entry.value());
-    status = entry.status();
+  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
+    if (walk.is_past(place)) {
+      status = cannot_begin(place, "this host is past it");
+    } else if (!walk.factors().can_append(place.epoch, place.change)) {
+      status = cannot_begin(place, "it does not follow the changes before it on this host");
+    } else {
+      ring.log_factor(walk.change_factor(place));
+    }
   });
   return status;
 }
@@ -69,7 +82,7 @@ Status change_factor_at(Pass& pass, const FactorPlace& place) {
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
                                           const Readers& readers) {
   std::optional<WeightStart> start;
-  pass.change_order([&](StepWalk& walk, ring::Ring& ring) {
+  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
     if (walk.history().weights.weights() == weights) return;
     const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
     ring.log_weights(entry);

@@ -29,7 +29,8 @@ Status check_weight_change(const Pass& pass);
 std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers);
 // Where hosts agree on a change of the factor: from where on nothing of the pass is planned, nor
 // fixed by the states of its readers; the place at which change_factor would put the change; and
-// the change, at a place that they have agreed upon (see StepWalk).
+// the change, at a place that they have agreed upon. An error if this pass is past it, or has
+// another order.
 plan::Position first_free(const Pass& pass, const Readers& readers);
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers);
 Status change_factor_at(Pass& pass, const FactorPlace& place);

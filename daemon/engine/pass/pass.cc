@@ -58,13 +58,12 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       account_(std::make_shared<PassAccount>(core_->counters, options.window_bytes_max)),
       trace_(*core_),
       row_maker_(std::make_shared<RowMaker>(core_, ring_, account_, trace_.number())),
-      join_table_(*core_, *ring_, options.start, std::move(options.history), options.tails),
+      join_table_(*core_, *ring_, options.start, std::move(options.history), options.tails,
+                  options.held),
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
-      thread_(*this, "pass") {
-  if (options.held) hold();
-}
+      thread_(*this, "pass") {}
 
 Pass::~Pass() { stop(shm::kWriterEnded); }
 
@@ -185,7 +184,7 @@ WaitCause Pass::wait_cause() const {
   const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
   if (head == nullptr) {  // either no slot is free, or the batch is about to start
     const bool full = ring_full_.load(std::memory_order_relaxed);
-    return full || is_held() ? WaitCause::kPeer : WaitCause::kPublish;
+    return full || join_table_.is_held() ? WaitCause::kPeer : WaitCause::kPublish;
   }
   if (head->done()) return WaitCause::kPublish;
   if (head->chunks_fetching.load(std::memory_order_relaxed) > 0) return WaitCause::kFetch;

@@ -71,18 +71,8 @@ class Pass : public Agent {
   bool has_tails() const { return join_table_.has_tails(); }
   OrderHistory history() const { return join_table_.history(); }
   FactorHistory factors() const { return join_table_.factors(); }
-  bool follows(plan::Position position, const OrderHistory& state, bool strict = false) const {
-    return join_table_.follows(position, state, strict);
-  }
-  JoinTable::NeededHistory needed_history() const { return join_table_.needed_history(); }
-  void change_order(const JoinTable::Change& change) { join_table_.change_order(change); }
-  void hold() { join_table_.hold(); }
-  void release() { join_table_.release(); }
-  bool is_held() const { return join_table_.is_held(); }
-  plan::Position planned_position() const { return join_table_.planned_position(); }
-  FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const {
-    return join_table_.place_of(factor, clear_rows, from);
-  }
+  JoinTable& join_table() { return join_table_; }
+  const JoinTable& join_table() const { return join_table_; }
 
   // What the readers wait for now, if they wait.
   WaitCause wait_cause() const;

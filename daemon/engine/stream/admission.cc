@@ -70,7 +70,7 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     // The order may have changed since the state was saved, for other ranks that came with it.
     const Pass* of_job = consumers_.pass_of(job);
     // Only if the state agrees with what this pass did: the rank then reads on with its job.
-    if (of_job != nullptr && of_job->follows(position, start.history)) {
+    if (of_job != nullptr && of_job->history().follows(position, start.history, /*strict=*/false)) {
       start.history = of_job->history();
     }
   } else {
@@ -86,8 +86,8 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
       start.history = like->history();
     } else {
       // Where no other trainer decides, a new pass begins with what was set last.
-      start.history = agrees ? order.configured_history(position.epoch)
-                             : order.first_history(position.epoch);
+      start.history =
+          agrees ? order.configured_history(position.epoch) : order.first_history(position.epoch);
     }
     if (!start.history.knows(position.epoch)) {
       return Status(Code::kFailedPrecondition,

@@ -250,7 +250,8 @@ std::optional<std::uint32_t> AgreementSession::wanted_by_ratio(std::uint64_t now
   }
   std::optional<std::uint32_t> wanted;
   with_stream_([&](Stream& stream) {
-    wanted = stream.order().echo_factor().wanted_by_ratio(slowest.ratio, slowest.ratio_error, now_ns);
+    wanted =
+        stream.order().echo_factor().wanted_by_ratio(slowest.ratio, slowest.ratio_error, now_ns);
   });
   return wanted;
 }

@@ -29,8 +29,8 @@ Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
                   consumer.job.name, kind.place));
 }
 
-Status check_follower(const ChangeKind& kind, const Consumers& consumers,
-                      const Consumer& consumer, const Job* agreed) {
+Status check_follower(const ChangeKind& kind, const Consumers& consumers, const Consumer& consumer,
+                      const Job* agreed) {
   if (consumer.moving) {
     return cannot_change(
         kind, name_of(consumer) + " is on its way to another pass; ask again in some seconds");

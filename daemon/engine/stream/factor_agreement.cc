@@ -86,9 +86,15 @@ FactorAgreement::FactorAgreement(SharedStreams& shared, StreamDriver& driver,
                                  const v1::Daemon& daemon)
     : shared_(shared),
       driver_(driver),
+      has_store_(daemon.has_etcd()),
       prefix_(daemon.etcd().prefix()),
       store_(options_of(daemon.etcd()), counts_) {
-  if (daemon.has_etcd()) thread_ = std::thread([this] { loop(); });
+  if (has_store_) thread_ = std::thread([this] { loop(); });
+}
+
+void FactorAgreement::report(EngineStats& stats) const {
+  if (!has_store_) return;
+  stats.etcd = {.answered = counts_.answered.load(), .failed = counts_.failed.load()};
 }
 
 void FactorAgreement::stop() {
@@ -113,7 +119,7 @@ Result<std::vector<FactorStart>> FactorAgreement::set_echo(const std::string& st
     ECHOLINE_ASSIGN(must_agree, has_to_agree(found, factor));
     return must_agree ? Switches() : found.order().echo_factor().set(factor);
   };
-  ECHOLINE_ASSIGN(Switches switches, driver_.change(shared_, stream, set));
+  ECHOLINE_ASSIGN(Switches switches, change_stream(shared_, driver_, stream, set));
   if (must_agree) {
     ECHOLINE_ASSIGN(switches, agree(stream, factor));
   }

@@ -32,7 +32,8 @@ class FactorAgreement {
   // See Engine. Waits some seconds for the other hosts of a job.
   Result<std::vector<FactorStart>> set_echo(const std::string& stream, std::uint32_t factor)
       ECHOLINE_EXCLUDES(shared_.mutex, mutex_);
-  const agree::StoreCounts& counts() const { return counts_; }
+  // The requests to the store, if there is one.
+  void report(EngineStats& stats) const;
 
  private:
   struct Wish {
@@ -61,6 +62,7 @@ class FactorAgreement {
 
   SharedStreams& shared_;
   StreamDriver& driver_;
+  const bool has_store_;
   const std::string prefix_;
   agree::StoreCounts counts_;
   agree::EtcdStore store_;

@@ -29,6 +29,11 @@ PassSet::Member* PassSet::find(const Pass& pass) {
   return found == members_.end() ? nullptr : &*found;
 }
 
+bool PassSet::any_held() const {
+  return std::ranges::any_of(
+      members_, [](const Member& member) { return member.pass->join_table().is_held(); });
+}
+
 bool PassSet::has(const Pass& pass) const {
   return std::any_of(members_.begin(), members_.end(),
                      [&](const Member& member) { return member.pass.get() == &pass; });
@@ -51,7 +56,8 @@ Result<std::optional<JoinedPass>> PassSet::join(const Wanted& wanted) {
     if (member.split_off && !wanted.also_split_off && !wanted.has_own_job(pass)) continue;
     // A trainer with a state needs a pass whose changes agree with the state.
     const bool strict = wanted.only_same_history && !wanted.has_own_job(pass);
-    if (wanted.history != nullptr && !pass.follows(wanted.position, *wanted.history, strict)) {
+    if (wanted.history != nullptr &&
+        !pass.history().follows(wanted.position, *wanted.history, strict)) {
       continue;
     }
     ECHOLINE_ASSIGN(const std::optional<ring::Ring::Reader> reader,

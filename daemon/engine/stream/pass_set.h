@@ -34,6 +34,8 @@ class PassSet {
   };
 
   const std::vector<Member>& members() const { return members_; }
+  // Whether one of them plans nothing until the hosts of a job agree.
+  bool any_held() const;
   std::vector<std::shared_ptr<Pass>> passes() const;
   void add(std::shared_ptr<Pass> pass, std::uint64_t now_ns);
   void set_split_off(const Pass& pass);

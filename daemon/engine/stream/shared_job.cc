@@ -55,11 +55,11 @@ void SharedJob::note_joined(const Consumer& consumer, bool returns) {
   }
   Pass& pass = *consumer.pass;
   // It was built for a trainer of another job, which is not there.
-  if (!is_member(consumer)) return holds(pass) ? void() : pass.release();
+  if (!is_member(consumer)) return holds(pass) ? void() : pass.join_table().release();
   if (holding_) hold(consumer.pass);
   const Status status = bring_up_to_date(pass, consumer.start);
   if (!status.ok()) return core_.fail(status);
-  if (!holding_) pass.release();
+  if (!holding_) pass.join_table().release();
 }
 
 void SharedJob::tick() {
@@ -72,7 +72,7 @@ void SharedJob::tick() {
 }
 
 void SharedJob::hold(const std::shared_ptr<Pass>& pass) {
-  pass->hold();
+  pass->join_table().hold();
   if (!holds(*pass)) held_.push_back(pass);
 }
 
@@ -84,7 +84,7 @@ bool SharedJob::holds(const Pass& pass) const {
 void SharedJob::release() {
   holding_ = is_new_ = false;
   for (const std::weak_ptr<Pass>& held : std::exchange(held_, {})) {
-    if (const std::shared_ptr<Pass> pass = held.lock()) pass->release();
+    if (const std::shared_ptr<Pass> pass = held.lock()) pass->join_table().release();
   }
 }
 
@@ -143,9 +143,9 @@ Result<agree::Change> SharedJob::change_from(const agree::Reply& latest,
                                              agree::Change change) const {
   const std::vector<std::shared_ptr<Pass>> passes = this->passes();
   if (passes.empty()) return Status(Code::kFailedPrecondition, "its ranks have left");
-  const FactorPlace place = place_of(
-      *passes.front(), change.factor,
-      {.batch_rows_most = latest.batch_rows_most, .foremost = {latest.epoch, latest.row}});
+  const FactorPlace place =
+      place_of(*passes.front(), change.factor,
+               {.batch_rows_most = latest.batch_rows_most, .foremost = {latest.epoch, latest.row}});
   FactorHistory after = passes.front()->factors();
   after.append(place.epoch, place.change, place.since);
   change.state = agree::Change::State::kDecided;

@@ -74,9 +74,7 @@ StallReport StallWatch::report(std::uint64_t now_ns) const {
   report.slots_published = slots.published;
   add_holders(report, now_ns);
   report.lines = stall_lines(report);
-  const auto& members = passes_.members();
-  if (std::any_of(members.begin(), members.end(),
-                  [](const PassSet::Member& member) { return member.pass->is_held(); })) {
+  if (passes_.any_held()) {
     report.lines.push_back(
         "hosts: no batch is planned until the hosts of the job agree about its echo factor "
         "(daemon.etcd)");

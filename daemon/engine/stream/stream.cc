@@ -191,6 +191,7 @@ StreamStats Stream::stats(std::uint64_t now_ns) const {
   stats.error = failure_.message();
   stats.slow = job_splitter_.counts();
   attendance_.meter().report(stats, now_ns);
+  if (core_->agrees) stats.awaits_hosts = passes_.any_held();
   stats.verdict = verdict(stats);
   return stats;
 }

@@ -57,18 +57,6 @@ class StreamDriver {
   // is that of the constructor; clang sees by it that the caller holds the registry's lock.
   void do_work(SharedStreams& shared, const std::string& name, Stream& stream)
       ECHOLINE_REQUIRES(shared.mutex);
-  // Calls `change` with a stream that takes trainers, and does what it has asked for, as one step
-  // under the lock.
-  template <typename Change>
-  auto change(SharedStreams& shared, const std::string& name, const Change& change)
-      -> decltype(change(std::declval<Stream&>())) ECHOLINE_EXCLUDES(shared.mutex) {
-    const MutexLock lock(shared.mutex);
-    ECHOLINE_ASSIGN(Stream * stream, shared.table.find(name));
-    ECHOLINE_TRY(stream->check_open());
-    auto changed = change(*stream);
-    do_work(shared, name, *stream);
-    return changed;
-  }
   void set_notify(NotifyFunction notify);
   // Of the engine thread: grows while the thread is alive and gets the registry's lock. Takes no
   // lock.
@@ -105,5 +93,18 @@ class StreamDriver {
   std::unique_ptr<EventLoop> passes_loop_;
   std::unique_ptr<EventLoop> engine_loop_;
 };
+
+// Calls `change` with a stream that takes trainers, and does what the stream has asked for: one
+// step under the lock.
+template <typename Change>
+auto change_stream(SharedStreams& shared, StreamDriver& driver, const std::string& name,
+                   const Change& change) -> decltype(change(std::declval<Stream&>())) {
+  const MutexLock lock(shared.mutex);
+  ECHOLINE_ASSIGN(Stream * stream, shared.table.find(name));
+  ECHOLINE_TRY(stream->check_open());
+  auto changed = change(*stream);
+  driver.do_work(shared, name, *stream);
+  return changed;
+}
 
 }  // namespace echoline::engine

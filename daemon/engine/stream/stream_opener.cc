@@ -18,9 +18,6 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, placed.stream, options, *pool, *budget,
                                                    progress, std::move(fail)));
   opened.core->echo_choice = std::move(placed.why);
-  // Where the factor can change at all.
-  const plan::Plan& plan = *opened.core->plan;
-  opened.core->agrees = agrees && plan.block_count() > 0 && plan.spec().factor_max > 1000;
   // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;
   auto stream = std::make_unique<Stream>(

@@ -23,7 +23,6 @@ struct StreamOpener {
   WorkerPool* pool = nullptr;
   MemoryBudget* budget = nullptr;
   const AttachedTrainersFile* trainers_file = nullptr;
-  bool agrees = false;  // daemon.etcd
 
   // Blocks, for an hour where a large data set has no index: without any lock. `progress` is also
   // asked when the stream is ready. `fail` receives a later failure, on any thread.

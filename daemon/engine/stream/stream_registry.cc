@@ -98,10 +98,16 @@ bool all_are_drained(SharedStreams& shared) {
   return true;
 }
 
+std::uint32_t worker_count(const v1::Daemon& daemon) {
+  if (daemon.workers() != 0) return daemon.workers();
+  return usable_processors(std::thread::hardware_concurrency());
+}
+
 OpenOptions open_options(const v1::Daemon& daemon) {
   return {.state_dir = daemon.state_dir(),
           .seek_index = daemon.seek_index(),
           .serves = !daemon.serve().listen().empty(),
+          .agrees = daemon.has_etcd(),
           .stall_report_ns = daemon.stall_report()};
 }
 
@@ -122,10 +128,8 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
       samples_(shared_, daemon.serve()),
       driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
       agreement_(shared_, driver_, daemon),
-      pool_(daemon.workers() != 0 ? daemon.workers()
-                                  : usable_processors(std::thread::hardware_concurrency())),
-      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_,
-              &trainers_file_,      daemon.has_etcd()} {}
+      pool_(worker_count(daemon)),
+      opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
 
 StreamRegistry::~StreamRegistry() {
   agreement_.stop();
@@ -255,12 +259,6 @@ void StreamRegistry::attach(std::uint64_t connection, const shm::AttachRequest& 
   driver_.attach({connection, request, peer, std::move(reply)});
 }
 
-Result<std::vector<WeightStart>> StreamRegistry::set_weights(const std::string& name,
-                                                             const NamedWeights& weights) {
-  const auto set = [&weights](Stream& stream) { return stream.order().weights().set(weights); };
-  return driver_.change(shared_, name, set);
-}
-
 Status StreamRegistry::forget_echo_place(const std::string& name) {
   return forget_place(core_of(shared_, name), opener_.options.state_dir);
 }
@@ -278,6 +276,7 @@ EngineStats StreamRegistry::stats() const {
   stats.workers = static_cast<std::uint32_t>(pool_.worker_count());
   stats.tasks_queued = pool_.queued();
   samples_.report(stats);
+  agreement_.report(stats);
   return stats;
 }
 

@@ -39,7 +39,11 @@ class StreamRegistry : public Engine {
     return agreement_.set_echo(name, factor);
   }
   Result<std::vector<WeightStart>> set_weights(const std::string& name,
-                                               const NamedWeights& weights) override;
+                                               const NamedWeights& weights) override {
+    return change_stream(shared_, driver_, name, [&weights](Stream& stream) {
+      return stream.order().weights().set(weights);
+    });
+  }
   Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                              SampleAnswer answer) override {

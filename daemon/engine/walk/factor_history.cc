@@ -102,6 +102,14 @@ bool FactorHistory::equals_from(std::uint32_t epoch, const FactorHistory& other)
          std::all_of(other.entries_.begin(), other.entries_.end(), agrees);
 }
 
+bool FactorHistory::can_append(std::uint32_t epoch, plan::FactorChange change) const {
+  if (!entries_.empty() && entries_.back().epoch > epoch) return false;
+  std::vector<plan::FactorChange> changes = list(epoch);
+  if (!changes.empty() && changes.back().block == change.block) changes.pop_back();
+  changes.push_back(change);
+  return plan_->check_changes(changes).ok();
+}
+
 const shm::FactorLogEntry& FactorHistory::append(std::uint32_t epoch, plan::FactorChange change,
                                                  plan::Position since) {
   shm::FactorLogEntry entry{};

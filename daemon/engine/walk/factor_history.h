@@ -40,6 +40,8 @@ class FactorHistory {
   // Whether it walks `epoch` and all later ones as the other does.
   bool equals_from(std::uint32_t epoch, const FactorHistory& other) const;
 
+  // Whether the plan can keep such a change after the last one, or in its place.
+  bool can_append(std::uint32_t epoch, plan::FactorChange change) const;
   // From block `block` of `epoch` on, which is none before the last entry's. States from `since` on
   // hold it.
   const shm::FactorLogEntry& append(std::uint32_t epoch, plan::FactorChange change,

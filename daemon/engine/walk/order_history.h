@@ -30,6 +30,15 @@ struct OrderHistory {
   bool equals_from(std::uint32_t epoch, const OrderHistory& other) const {
     return factors.equals_from(epoch, other.factors) && weights.equals_from(epoch, other.weights);
   }
+  // Whether a trainer with this state gets the rows here that its state promises. `strict`: not
+  // even with changes after that position, which the state's run may not have.
+  bool follows(plan::Position position, const OrderHistory& state, bool strict) const {
+    if (!knows(position.epoch)) return false;
+    // A state that was saved before a change takes part in the change, as an uninterrupted reader
+    // does. A trainer that lost its daemon, or is moved here, brings all changes that it has seen.
+    return equals_from(position.epoch, state) ||
+           (!strict && as_of(position).equals_from(position.epoch, state));
+  }
   void forget_before(std::uint32_t epoch) {
     factors.forget_before(epoch);
     weights.forget_before(epoch);

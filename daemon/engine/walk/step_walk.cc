@@ -1,9 +1,6 @@
 #include "engine/walk/step_walk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace echoline::engine {
@@ -67,33 +64,17 @@ FactorPlace StepWalk::place_of(std::uint32_t factor, std::uint64_t clear_rows,
   return {from.epoch, *change, {from.epoch, from.row + 1}};
 }
 
-const shm::FactorLogEntry& StepWalk::add(const FactorPlace& place) {
+bool StepWalk::is_past(const FactorPlace& place) const {
+  if (place.epoch != position_.epoch) return place.epoch < position_.epoch;
+  return rows_left() == 0 || place.change.block < epoch_->next_block(position_.row);
+}
+
+const shm::FactorLogEntry& StepWalk::change_factor(const FactorPlace& place) {
   const shm::FactorLogEntry& entry =
       history_.factors.append(place.epoch, place.change, place.since);
   // The rest of the present epoch has another order now.
   if (place.epoch == position_.epoch) remake_epoch();
   return entry;
-}
-
-Result<const shm::FactorLogEntry*> StepWalk::change_factor_at(const FactorPlace& place) {
-  const auto cannot = [&](std::string_view why) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("the echo factor cannot change at block {} of epoch {}: {}",
-                              place.change.block, place.epoch, why));
-  };
-  const bool walked =
-      place.epoch < position_.epoch ||
-      (place.epoch == position_.epoch &&
-       (rows_left() == 0 || place.change.block < epoch_->next_block(position_.row)));
-  if (walked) return cannot("this host is past it");
-  std::vector<plan::FactorChange> list = factors().list(place.epoch);
-  const bool ordered = factors().empty() || factors().entries().back().epoch <= place.epoch;
-  if (!list.empty() && list.back().block == place.change.block) list.pop_back();
-  list.push_back(place.change);
-  if (!ordered || !plan_.check_changes(list).ok()) {
-    return cannot("it does not follow the changes before it on this host");
-  }
-  return &add(place);
 }
 
 // The change as it can begin in this epoch, if it can.

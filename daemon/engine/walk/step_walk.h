@@ -61,13 +61,13 @@ class StepWalk {
   // batches were begun must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                            plan::Position from = {}) {
-    return add(place_of(factor, clear_rows, from));
+    return change_factor(place_of(factor, clear_rows, from));
   }
   // The place at which change_factor would put it.
   FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
-  // At a place that another host has found, for the same order. An error if this walk has come by
-  // it, or has another order.
-  Result<const shm::FactorLogEntry*> change_factor_at(const FactorPlace& place);
+  // At a place that is not past, and that the history can append.
+  const shm::FactorLogEntry& change_factor(const FactorPlace& place);
+  bool is_past(const FactorPlace& place) const;
   // Other weights of the sources from the first row without echo on of which nothing was walked,
   // nor lies before `from`; from the next epoch on where this one has no such row. The plan accepts
   // them as those of whole epochs.
@@ -77,7 +77,6 @@ class StepWalk {
  private:
   // Opens the epoch of the position, or the next one that has a step.
   void enter_epoch();
-  const shm::FactorLogEntry& add(const FactorPlace& place);
   // Asks the plan for the present epoch again, with the present changes.
   void remake_epoch();
   // Notes where an epoch was ended with rows left.

@@ -83,6 +83,11 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Connections to door.sock: attached trainers and those that are attaching."},
     {"echoline_draining", "", "1 while the daemon drains its passes before it stops, else 0."},
     {"echoline_echo_factor", "stream", "Mean number of uses of each item."},
+    {"echoline_echo_factor_awaits_hosts", "stream",
+     "1 while no batch is planned because the hosts of a job have to agree about its echo factor; "
+     "with `daemon.etcd`, for streams whose factor can change."},
+    {"echoline_etcd_requests_total", "outcome",
+     "Requests to the etcd of `daemon.etcd`, by outcome: answered, or failed at all endpoints."},
     {"echoline_fetch_queue_records", "stream",
      "Records requested from the caches and the store that have not arrived."},
     {"echoline_fetch_wait_seconds_total", "stream,place",

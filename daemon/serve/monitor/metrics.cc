@@ -354,6 +354,10 @@ void add_samples(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_seek_index_requests_total", {name, "miss"}, stream.seek_misses);
   // Thousandths in the engine.
   families.add("echoline_echo_factor", {name}, static_cast<double>(stream.factor) / 1000);
+  if (stream.awaits_hosts) {
+    families.add("echoline_echo_factor_awaits_hosts", {name},
+                 std::uint64_t{*stream.awaits_hosts ? 1U : 0U});
+  }
   // Zeros too: if a series begins at 1, Prometheus sees no increase.
   for (const char* reason : engine::kBadReasonNames) {
     const auto found = stream.records_bad.find(reason);
@@ -407,6 +411,13 @@ void add_memory(const engine::EngineStats& stats, Families& families) {
   families.add("echoline_memory_reserved_bytes", {}, stats.memory_reserved);
 }
 
+void add_etcd(const engine::EngineStats& stats, Families& families) {
+  if (!stats.etcd) return;
+  constexpr std::string_view kRequests = "echoline_etcd_requests_total";
+  families.add(kRequests, {"answered"}, stats.etcd->answered);
+  families.add(kRequests, {"failed"}, stats.etcd->failed);
+}
+
 void add_process(const ProcessStats& process, Families& families) {
   families.add("process_cpu_seconds_total", {}, process.cpu_seconds);
   families.add("process_start_time_seconds", {}, process.start_time_seconds);
@@ -430,6 +441,7 @@ std::string metrics_text(const engine::EngineStats& stats, const DaemonStats& da
   if (daemon.preparation) add_serving(*daemon.preparation, stats, families);
   add_process(daemon.process, families);
   add_memory(stats, families);
+  add_etcd(stats, families);
   for (const engine::StreamStats& stream : stats.streams) add_stream(stream, families);
   return std::move(families).text();
 }
