@@ -121,6 +121,7 @@ class Mix(ProcessCase):
             for _ in range(int(found[1]) // BATCH + 1):
                 batch = next(batches)
             self.assertEqual(sum(batch["label"] >= TARS), BATCH * 3 // 4)
+            del batch  # a batch that is held holds its slot
             state = loader.state_dict()
             self.assertEqual(state["weights"], [[int(found[1]), [1000, 3000]]])
             self.assertEqual(daemon.command("set-weights", "train", "nothing=1").returncode, 1)
@@ -140,13 +141,14 @@ class Mix(ProcessCase):
         self.assertIn("mix: source tars: none of the first 8 records can be prepared", self.refused(self.stream(cls="nothing")))
 
     def test_check_names_the_line_of_the_source(self):
-        with Daemon(self.stream().replace("lines.jsonl.gz", "none.jsonl.gz")) as daemon:
-            checked = run_echoline("check", daemon.config)
-            text = daemon.config.read_text(encoding="utf-8").splitlines()
+        text = "streams:\n" + self.stream().replace("lines.jsonl.gz", "none.jsonl.gz")
+        config = self.folder() / "echoline.yaml"
+        config.write_text(text, encoding="utf-8")
+        checked = run_echoline("check", config)
         self.assertEqual(checked.returncode, 1)
         self.assertIn("mix: source lines: ", checked.stderr)
         line, column = map(int, re.search(r":(\d+):(\d+): ", checked.stderr).groups())
-        self.assertRegex(text[line - 1][column - 1:], "^'?[^ ]*none.jsonl.gz")
+        self.assertRegex(text.splitlines()[line - 1][column - 1:], "^'?[^ ]*none.jsonl.gz")
 
 
 if __name__ == "__main__":
