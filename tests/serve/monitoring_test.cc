@@ -314,7 +314,7 @@ TEST_F(Monitoring, RefusesAnAddressOfAnotherHost) {
 TEST(MetricList, IsSortedIntoNamesWithBaseUnitsAndEveryOneIsExported) {
   engine::EngineStats stats;
   stats.streams.push_back(MemoryEngine::full_stats("train"));
-  stats.etcd.emplace();
+  stats.etcd = {.answered = 3, .failed = 1};
   DaemonStats daemon;
   daemon.control.has_tls = true;
   daemon.preparation.emplace();
