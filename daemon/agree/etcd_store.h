@@ -48,7 +48,7 @@ class EtcdStore : public Store {
                                           grpc::ClientContext& context)>;
   // Asks the endpoints in turn, from the one that answered last, until one answers.
   Status ask(const char* what, const Call& call);
-  // The connection to an endpoint, made anew after a failure: files may have been renewed.
+  // The connection to an endpoint, opened again after a failure: files may have been renewed.
   Result<std::shared_ptr<grpc::Channel>> channel(std::size_t endpoint);
 
   const EtcdOptions options_;

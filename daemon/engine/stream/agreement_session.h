@@ -59,7 +59,7 @@ class AgreementSession {
 
   Status take_part(std::optional<std::uint32_t> wish, std::uint64_t now_ns);
   agree::Member member() const;
-  // Says anew what has changed of this host.
+  // Registers again what has changed of this host.
   Status publish(std::uint64_t now_ns);
   Status see_open(const Numbered& change, std::uint64_t now_ns);
   void see_closed(const Numbered& change);
