@@ -243,6 +243,10 @@ TEST_F(Agreement, AHostThatHasAnsweredWaitsForTheDecisionAlsoWhileEtcdIsAway) {
   signal_etcd(SIGSTOP);
   auto rows = std::async(std::launch::async, [&] { return read_batches(first, 149); });
   EXPECT_EQ(rows.wait_for(milliseconds(2500)), std::future_status::timeout);
+  const engine::EngineStats held = one->engine().stats();
+  EXPECT_EQ(held.streams.at(0).awaits_hosts, true);
+  EXPECT_GT(held.etcd.value().answered, 0U);
+  EXPECT_GT(held.etcd.value().failed, 0U);
   signal_etcd(SIGCONT);
   agree::Change cancelled = open.change;
   cancelled.state = agree::Change::State::kCancelled;
@@ -250,6 +254,7 @@ TEST_F(Agreement, AHostThatHasAnsweredWaitsForTheDecisionAlsoWhileEtcdIsAway) {
   }
   EXPECT_EQ(rows.get().size(), 149U * 4);
   EXPECT_EQ(factor(*one), 1000U);
+  EXPECT_EQ(one->engine().stats().streams.at(0).awaits_hosts, false);
 }
 
 TEST_F(Agreement, AutoFollowsTheSlowestHostOnAllOfThem) {

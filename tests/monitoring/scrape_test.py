@@ -13,9 +13,9 @@ import watched_run
 from prometheus_process import JOB, Prometheus
 
 
-# Only streams with a `prepare`, `python` or `mix` step, preparation servers, and trainers that report losses have these
-# metrics; process.preparation, process.python_step, process.mix and python.loader read them.
-OF_SOME_STREAMS = re.compile(r"echoline_(prepare|serve|served|python|mix|reported)_\w+")
+# Only streams with a `prepare`, `python` or `mix` step, preparation servers, trainers that report losses, and daemons with
+# `etcd` have these metrics; process.preparation, process.python_step, process.mix, python.loader and e2e.Agreement read them.
+OF_SOME_STREAMS = re.compile(r"echoline_(prepare|serve|served|python|mix|reported|etcd|echo_factor_awaits)_\w+")
 
 
 class Scrape(unittest.TestCase):
