@@ -47,8 +47,8 @@ std::string daemon_program() {
   if (const char* const given = ::getenv("ECHOLINE_DAEMON")) return given;
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  const fs::path beside = own.parent_path() / "echolined";
-  return !error && fs::exists(beside, error) ? beside.string() : "echolined";
+  const fs::path next_to = own.parent_path() / "echolined";
+  return !error && fs::exists(next_to, error) ? next_to.string() : "echolined";
 }
 
 // JSON is YAML, too. Its values that depend on the machine are written as they are, without units.
@@ -113,7 +113,7 @@ void stop(pid_t daemon) {
 // The life of the helper: ends the daemon and removes its folder when the command has ended.
 [[noreturn]] void help(const std::string& folder, int lifeline, UniqueFd ended) {
   ::setsid();
-  // Whoever reads the command's output must not wait for the helper.
+  // A reader of the command's output must not wait for the helper.
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_IGN);

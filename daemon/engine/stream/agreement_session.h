@@ -15,7 +15,7 @@
 namespace echoline::engine {
 
 // One thread, without the registry's lock: calls take as long as the store's. Each answer of the
-// store is taken as the present state: what is to be done follows from the first change of the log
+// store is taken as the present state: the next action follows from the first change of the log
 // that is not finished here, and from whether this host has replied to it.
 class AgreementSession {
  public:

@@ -53,7 +53,7 @@ agree::EtcdOptions options_of(const v1::Etcd& etcd) {
           .key = etcd.key()};
 }
 
-// Whether a change is to be left to the hosts of a job; errors as those of EchoFactor::set.
+// Whether the hosts of a job have to agree on a change; errors as those of EchoFactor::set.
 Result<bool> has_to_agree(Stream& stream, std::uint32_t factor) {
   const std::optional<SharedJob::View> shared = stream.shared_job().view();
   if (!shared.has_value() || stream.core()->auto_factor) return false;

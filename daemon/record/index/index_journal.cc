@@ -7,7 +7,7 @@
 namespace echoline::record {
 namespace {
 
-std::string beside(const std::string& index_path, const char* suffix) {
+std::string path_next_to(const std::string& index_path, const char* suffix) {
   return index_path.empty() ? "" : index_path + suffix;
 }
 
@@ -23,7 +23,7 @@ void append_shards(StoredIndex& all, const StoredIndex& more) {
 }  // namespace
 
 IndexJournal::IndexJournal(const std::string& index_path)
-    : shards_(beside(index_path, ".part")), scans_(beside(index_path, ".scans")) {}
+    : shards_(path_next_to(index_path, ".part")), scans_(path_next_to(index_path, ".scans")) {}
 
 StoredIndex IndexJournal::load() const {
   StoredIndex all;
