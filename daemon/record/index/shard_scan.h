@@ -67,22 +67,6 @@ class ShardScan {
   virtual bool restore(const ScanPart&) { return false; }
 };
 
-// For plain scans, whose last record may still grow.
-inline std::size_t complete_records(const RecordTable& table) {
-  return table.size() == 0 ? 0 : table.size() - 1;
-}
-inline ScanPart part_of(const RecordTable& table, std::size_t first, std::size_t last) {
-  return {first == 0 ? 0 : table.offset[first],
-          table.offset[last],
-          table.part(first, last - first),
-          {}};
-}
-// A plain scan has no checksums.
-inline void restore_records(const ScanPart& part, RecordTable& table) {
-  table.append(part.records, 0, part.records.size());
-  table.checksum.clear();
-}
-
 // How a format reads index files of other programs (foreign_index.h).
 struct ForeignIndexRules {
   // The records that the text of such a file has for a shard of this size. They follow each other

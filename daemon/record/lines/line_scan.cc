@@ -8,45 +8,31 @@
 #include "record/core/text.h"
 #include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
+#include "record/index/resumable_scan.h"
 
 namespace echoline::record {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-class LineScan final : public ShardScan {
+class LineScan final : public ResumableScan {
  public:
-  explicit LineScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
+  using ResumableScan::ResumableScan;
   bool done() const override { return position_ == shard_bytes_; }
-  std::uint64_t position() const override { return position_; }
   std::uint64_t needed() const override {
     return std::min<std::uint64_t>(1, shard_bytes_ - position_);
   }
-  RecordTable take_table() override { return std::move(table_); }
-  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return false; }
   // Nothing in a text says that it is damaged.
   bool is_certain() const override { return false; }
   bool can_hop() const override { return false; }
   void end_at(std::uint64_t bytes) override { shard_bytes_ = bytes; }
   Status take(std::span<const std::byte> window) override;
-  std::size_t complete() const override { return complete_records(table_); }
-  ScanPart part(std::size_t first, std::size_t last) const override {
-    return part_of(table_, first, last);
-  }
-  bool restore(const ScanPart& part) override {
-    position_ = part.end;
-    restore_records(part, table_);
-    return true;
-  }
 
  private:
   void take_piece(std::string_view piece);
 
-  std::uint64_t shard_bytes_;
-  std::uint64_t position_ = 0;
   bool in_record_ = false;  // the last record goes on at position_
-  RecordTable table_;
 };
 
 Status LineScan::take(std::span<const std::byte> window) {

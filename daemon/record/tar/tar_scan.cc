@@ -139,7 +139,7 @@ void TarScan::add_parts(std::uint64_t record, std::vector<TarEntry> files) {
 }
 
 ScanPart TarScan::part(std::size_t first, std::size_t last) const {
-  ScanPart part = part_of(table_, first, last);
+  ScanPart part = ResumableScan::part(first, last);
   PackedWriter more;
   more.put(std::uint64_t{extended_});
   entries_.put(part.begin, part.end, more);
@@ -165,8 +165,7 @@ bool TarScan::restore(const ScanPart& part) {
     links_.push_back({record - 1, take_entry(more)});
   const std::vector<std::uint64_t> meta_files = more.values<std::uint64_t>();
   meta_files_.insert(meta_files_.end(), meta_files.begin(), meta_files.end());
-  restore_records(part, table_);
-  position_ = part.end;
+  ResumableScan::restore(part);
   needed_ = std::min(kTarBlock, shard_bytes_ - position_);
   return more.ok();
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "record/index/shard_scan.h"
+#include "record/index/resumable_scan.h"
 #include "record/tar/tar_header.h"
 #include "record/tar/tar_links.h"
 #include "record/tar/tar_member.h"
@@ -19,21 +19,18 @@ namespace echoline::record {
 
 // Consecutive files with the same key are one record. An extension that repeats starts the next
 // record. The files that links of a record lead to are its parts.
-class TarScan final : public ShardScan {
+class TarScan final : public ResumableScan {
  public:
-  explicit TarScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
+  using ResumableScan::ResumableScan;
 
   bool done() const override { return done_; }
-  std::uint64_t position() const override { return position_; }
   std::uint64_t needed() const override { return needed_; }
   Status take(std::span<const std::byte> window) override;
   RecordTable take_table() override;
-  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   bool is_certain() const override { return !extended_; }
   std::uint64_t meta_files() const override { return meta_files_.size(); }
   void end_at(std::uint64_t bytes) override;
-  std::size_t complete() const override { return complete_records(table_); }
   ScanPart part(std::size_t first, std::size_t last) const override;
   bool restore(const ScanPart& part) override;
 
@@ -46,14 +43,11 @@ class TarScan final : public ShardScan {
   void finish_truncated();
   void add_parts(std::uint64_t record, std::vector<TarEntry> files);
 
-  std::uint64_t shard_bytes_;
-  std::uint64_t position_ = 0;
   std::uint64_t needed_ = kTarBlock;
   bool done_ = false;
   bool truncated_ = false;
   bool extended_ = false;                  // a member was
   std::vector<std::uint64_t> meta_files_;  // their offsets
-  RecordTable table_;
   // A link of a record.
   struct RecordLink {
     std::uint64_t record = 0;

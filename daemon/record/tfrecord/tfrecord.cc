@@ -12,6 +12,7 @@
 #include "record/index/compressed_scan.h"
 #include "record/index/compression.h"
 #include "record/index/foreign_index.h"
+#include "record/index/resumable_scan.h"
 #include "record/index/shard_index.h"
 #include "record/index/table_index.h"
 #include "record/tfrecord/tf_example.h"
@@ -29,36 +30,21 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
 // TensorFlow masks its checksums, so that data that contains checksums is not its own checksum.
 std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U; }
 
-class TfRecordScan final : public ShardScan {
+class TfRecordScan final : public ResumableScan {
  public:
-  explicit TfRecordScan(std::uint64_t shard_bytes) : shard_bytes_(shard_bytes) {}
+  using ResumableScan::ResumableScan;
   bool done() const override { return position_ == shard_bytes_; }
-  std::uint64_t position() const override { return position_; }
   std::uint64_t needed() const override {
     return std::min(kTfHeaderBytes, shard_bytes_ - position_);
   }
-  RecordTable take_table() override { return std::move(table_); }
-  const RecordTable& table() const override { return table_; }
   bool truncated() const override { return truncated_; }
   void end_at(std::uint64_t bytes) override;
   Status take(std::span<const std::byte> window) override;
-  std::size_t complete() const override { return complete_records(table_); }
-  ScanPart part(std::size_t first, std::size_t last) const override {
-    return part_of(table_, first, last);
-  }
-  bool restore(const ScanPart& part) override {
-    position_ = part.end;
-    restore_records(part, table_);
-    return true;
-  }
 
  private:
   void add_rest();
 
-  std::uint64_t shard_bytes_;
-  std::uint64_t position_ = 0;
   bool truncated_ = false;
-  RecordTable table_;
 };
 
 Status TfRecordScan::take(std::span<const std::byte> window) {
