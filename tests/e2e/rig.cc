@@ -2,14 +2,17 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <future>
 
 #include "config/load.h"
+#include "echoline/shm/door.h"
 
 namespace echoline::e2e {
 namespace {
@@ -154,6 +157,25 @@ Status Rig::create_whole(const std::string& stream, const std::string& pipeline,
 Loader Rig::attach(const std::string& stream, LoaderOptions options) const {
   options.runtime_dir = runtime_dir();
   return Loader(stream, options);
+}
+
+Status Rig::attach_as(std::uint32_t layout_minor, std::uint64_t connection,
+                      const std::string& stream) {
+  shm::AttachRequest request{};
+  request.layout_major = shm::kLayoutMajor;
+  request.layout_minor = layout_minor;
+  stream.copy(request.stream, sizeof(request.stream) - 1);
+  std::strcpy(request.job, "old");
+  request.world_size = 1;
+  request.join = shm::kJoinStart;
+  Peer peer;
+  peer.uid = ::geteuid();
+  peer.pid = ::getpid();
+  std::promise<Status> answer;
+  engine_->attach(connection, request, peer, [&](const Result<engine::Attachment>& attachment) {
+    answer.set_value(attachment.status());
+  });
+  return answer.get_future().get();
 }
 
 void append_rows(const Batch& batch, std::vector<SeenRow>& rows) {

@@ -60,6 +60,9 @@ class Rig {
   Status create_whole(const std::string& stream, const std::string& pipeline,
                       const std::string& stream_keys = "");
   Loader attach(const std::string& stream, LoaderOptions options = {}) const;
+  // The engine's answer to a trainer of this process, whose client library has this version of the
+  // ring layout. `connection`: a number that no other trainer has; see Engine::withdraw.
+  Status attach_as(std::uint32_t layout_minor, std::uint64_t connection, const std::string& stream);
 
   // Stops engine and attach socket and starts new ones, as a restart of the daemon does.
   void restart();

@@ -2,18 +2,14 @@
 // split or skip after it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "e2e/rig.h"
-#include "echoline/shm/door.h"
 
 namespace echoline::e2e {
 namespace {
@@ -37,28 +33,6 @@ class SetEcho : public testing::Test {
   }
   Result<std::vector<engine::FactorStart>> set_echo(std::uint32_t factor) {
     return rig_.engine().set_echo("train", factor);
-  }
-  // The answer to a trainer with this version of the ring layout.
-  Status attach_as(std::uint32_t layout_minor, std::uint64_t connection) {
-    shm::AttachRequest request{};
-    request.layout_major = shm::kLayoutMajor;
-    request.layout_minor = layout_minor;
-    std::strcpy(request.stream, "train");
-    std::strcpy(request.job, "old");
-    request.world_size = 1;
-    request.join = shm::kJoinStart;
-    std::promise<Status> answer;
-    rig_.engine().attach(connection, request, own_peer(),
-                         [&](const Result<engine::Attachment>& attachment) {
-                           answer.set_value(attachment.status());
-                         });
-    return answer.get_future().get();
-  }
-  static Peer own_peer() {
-    Peer peer;
-    peer.uid = ::geteuid();
-    peer.pid = ::getpid();
-    return peer;
   }
 
   Rig rig_{{.shards = 3, .records_per_shard = 60}};
@@ -138,13 +112,13 @@ TEST_F(SetEcho, ALaterJobMustFitTheSlotsAtTheEndOfChangedEpochs) {
 
 TEST_F(SetEcho, AnOlderLibraryKeepsTheFactorAndIsRefusedAfterAChange) {
   create(steps("{factor: 2, window: 100}"));
-  ASSERT_TRUE(attach_as(1, 1'000'001).ok());
+  ASSERT_TRUE(rig_.attach_as(1, 1'000'001, "train").ok());
   EXPECT_THAT(set_echo(1500).status().message(), HasSubstr("a client library of an older release"));
   EXPECT_TRUE(set_echo(2000).ok()) << "the stream has this factor already";
   rig_.engine().withdraw(1'000'001);
-  ASSERT_TRUE(attach_as(2, 1'000'002).ok()) << "the other one must be gone";
+  ASSERT_TRUE(rig_.attach_as(2, 1'000'002, "train").ok()) << "the other one must be gone";
   EXPECT_TRUE(set_echo(1500).ok());
-  EXPECT_THAT(attach_as(1, 1'000'003).message(), HasSubstr("ring layout 1.1"));
+  EXPECT_THAT(rig_.attach_as(1, 1'000'003, "train").message(), HasSubstr("ring layout 1.1"));
   rig_.engine().withdraw(1'000'002);
 }
 

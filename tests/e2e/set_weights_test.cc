@@ -2,18 +2,14 @@
 // exactly with it, and what cannot be is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <future>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "e2e/rig.h"
-#include "echoline/shm/door.h"
 
 namespace echoline::e2e {
 namespace {
@@ -51,25 +47,6 @@ class SetWeights : public testing::Test {
   }
   Result<std::vector<engine::WeightStart>> set_weights(const Named& weights) {
     return rig_.engine().set_weights("train", weights);
-  }
-  // The answer to a trainer with this version of the ring layout.
-  Status attach_as(std::uint32_t layout_minor, std::uint64_t connection) {
-    shm::AttachRequest request{};
-    request.layout_major = shm::kLayoutMajor;
-    request.layout_minor = layout_minor;
-    std::strcpy(request.stream, "train");
-    std::strcpy(request.job, "old");
-    request.world_size = 1;
-    request.join = shm::kJoinStart;
-    Peer peer;
-    peer.uid = ::geteuid();
-    peer.pid = ::getpid();
-    std::promise<Status> answer;
-    rig_.engine().attach(connection, request, peer,
-                         [&](const Result<engine::Attachment>& attachment) {
-                           answer.set_value(attachment.status());
-                         });
-    return answer.get_future().get();
   }
 
   Rig rig_{{.shards = 3, .records_per_shard = kRecords}};
@@ -238,14 +215,14 @@ TEST_F(SetWeights, WhatCannotBeIsRefused) {
 
 TEST_F(SetWeights, AnOlderLibraryKeepsTheWeightsAndIsRefusedAfterAChange) {
   create("drop", decode() + batch());
-  ASSERT_TRUE(attach_as(3, 1'000'001).ok());
+  ASSERT_TRUE(rig_.attach_as(3, 1'000'001, "train").ok());
   EXPECT_THAT(set_weights({{"a", 1000}}).status().message(),
               HasSubstr("a client library of an older release"));
   EXPECT_TRUE(set_weights({{"a", 2000}}).ok()) << "the stream has this weight already";
   rig_.engine().withdraw(1'000'001);
-  ASSERT_TRUE(attach_as(4, 1'000'002).ok()) << "the other one must be gone";
+  ASSERT_TRUE(rig_.attach_as(4, 1'000'002, "train").ok()) << "the other one must be gone";
   EXPECT_TRUE(set_weights({{"a", 1000}}).ok());
-  EXPECT_THAT(attach_as(3, 1'000'003).message(), HasSubstr("ring layout 1.3"));
+  EXPECT_THAT(rig_.attach_as(3, 1'000'003, "train").message(), HasSubstr("ring layout 1.3"));
   rig_.engine().withdraw(1'000'002);
 }
 
