@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "e2e/rig.h"
+#include "echoline/shm/ring_layout.h"
 
 namespace echoline::e2e {
 namespace {
