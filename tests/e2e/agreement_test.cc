@@ -145,6 +145,22 @@ TEST_F(Agreement, ADaemonThatRestartsMakesTheChangesOfItsRun) {
   expect_halves(seen, expected(*host(kSteps, false), first.state(), kBatches + 4));
 }
 
+// It must not join a pass with a change to come: on the other host it may find none.
+TEST_F(Agreement, AnotherJobBeginsWithTheConfiguredFactorOnAllHosts) {
+  constexpr std::uint64_t kBatches = 140;
+  const auto one = host(), other = host();
+  const Loader first = rank(*one, 0), second = rank(*other, 1);
+  ASSERT_TRUE(one->engine().set_echo("train", 2000).ok());
+  const auto later = [](const Rig& rig, std::uint32_t rank) {
+    Loader loader =
+        rig.attach("train", {.job = "later", .rank = rank, .world_size = 2, .local_world_size = 1});
+    return read_batches(loader, kBatches);
+  };
+  const auto alone = host(kSteps, false);
+  Loader unchanged = alone->attach("train");
+  expect_halves({later(*one, 0), later(*other, 1)}, read_batches(unchanged, kBatches));
+}
+
 TEST_F(Agreement, AMixtureHasTheWeightsOfTheStateOnAllHosts) {
   constexpr std::uint64_t kBatches = 80;
   const auto alone = mixture(false), one = mixture(), other = mixture();
