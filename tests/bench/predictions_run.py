@@ -18,7 +18,7 @@ from support.tars import write_tar  # noqa: E402
 
 BATCH = 8
 RECORDS = 320
-SIDES = (560, 420)
+SIDES = (1680, 1260)
 SECONDS = 5  # of a measurement
 
 
