@@ -13,7 +13,7 @@ import pathlib
 import statistics
 import tempfile
 
-from transfers import BUCKET, Shaped, echoline, put_singles, put_tars, stream_of
+from transfers import BUCKET, Shaped, one_run, put_singles, put_tars, stream_of
 from support.daemon_process import Daemon
 from support.programs import free_port
 from support.server_process import Server
@@ -25,7 +25,7 @@ def run_daemon(program, stream, environment, folder):
     with contextlib.suppress(FileNotFoundError):
         pathlib.Path(folder, "run", "trainers.json").unlink()
     with Daemon(stream, memory="2GiB", environment=environment, metrics=free_port(), folder=folder) as daemon:
-        return [echoline(daemon, 1), echoline(daemon, 1)]
+        return one_run(daemon, 1, 1)
 
 
 def main():

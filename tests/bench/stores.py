@@ -13,7 +13,7 @@ from suite import peers
 from suite.rounds import Table, interleave
 from support.daemon_process import Daemon
 from support.programs import free_port
-from transfers import Shaped, curl, echoline, stream_of
+from transfers import Shaped, curl, one_run, stream_of
 
 PROGRAMS = ("SHAPER",)
 LATER_EPOCHS = 3
@@ -38,12 +38,12 @@ def behind(store, proxy):
 
 
 def daemon_epochs(store, stream, folder):
-    """((MB/s, CPU-s/GB) of the first epoch of a new daemon, of later ones)."""
+    """[(MB/s, CPU-s/GB) of the first epoch of a new daemon, of later ones]."""
     with contextlib.suppress(FileNotFoundError):
         pathlib.Path(folder, "run", "trainers.json").unlink()
     with Daemon(stream, memory="2GiB", environment=store.environment, metrics=free_port(),
                 folder=pathlib.Path(folder)) as daemon:
-        return echoline(daemon, 1), echoline(daemon, LATER_EPOCHS)
+        return one_run(daemon, 1, LATER_EPOCHS)
 
 
 def limit(store, folder):

@@ -110,6 +110,27 @@ def echoline(daemon, epochs):
     return report["bytes"] / seconds / 1e6, cpu / size * 1e9
 
 
+def one_run(daemon, *parts):
+    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store)] of each part of one trainer's run. A part is a number
+    of epochs. The first part includes the trainer's start in this process, without its imports."""
+    import echoline as library
+    def state():
+        fetched = sum(daemon.metric_lines("echoline_source_bytes_total").values())
+        return fetched, cpu_seconds(daemon.process.pid) + time.process_time()
+    found, size = [], 0
+    fetched, cpu = state()
+    begin = time.perf_counter()
+    with library.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
+        for epochs in parts:
+            for _ in range(epochs):
+                size += sum(batch["data"].values.nbytes for batch in loader)
+            end = time.perf_counter()
+            now = state()
+            found.append((size / (end - begin) / 1e6, (now[1] - cpu) / (now[0] - fetched) * 1e9))
+            (fetched, cpu), begin, size = now, end, 0
+    return found
+
+
 def threads(pid):
     """{name: CPU-seconds} of a process."""
     found = {}
