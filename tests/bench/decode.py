@@ -27,6 +27,7 @@ PEERS = {
     "tf.data": ("tensorflow", "tensorflow-cpu", "tf_data", "no antialiasing"),
     "OpenCV": ("opencv", "opencv-python-headless", "opencv", "no antialiasing"),
     "SPDL": ("spdl", "spdl", "spdl", "FFmpeg's filter"),
+    "FFCV": ("ffcv", "ffcv", "ffcv", "its own files"),
 }
 
 

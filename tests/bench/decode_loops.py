@@ -15,6 +15,7 @@ import math
 import random
 import sys
 import tarfile
+import tempfile
 import time
 
 import numpy
@@ -224,8 +225,34 @@ def dali(encoded, batch):
     return (len(running.run()[0]) for _ in range(len(encoded) // batch))
 
 
+def ffcv(encoded, batch):
+    """Out of its own file, which has the photos encoded again, with about as many bytes."""
+    import ffcv.fields.rgb_image
+    import ffcv.loader
+    import ffcv.transforms
+    import ffcv.writer
+    from PIL import Image
+
+    class Photos:
+        def __len__(self):
+            return len(encoded)
+
+        def __getitem__(self, at):
+            return (Image.open(io.BytesIO(encoded[at])).convert("RGB"),)
+
+    field = ffcv.fields.RGBImageField(write_mode="jpg", jpeg_quality=95)
+    crop = ffcv.fields.rgb_image.RandomResizedCropRGBImageDecoder((SIDE, SIDE))
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/photos.beton"
+        ffcv.writer.DatasetWriter(path, {"image": field}, num_workers=1).from_indexed_dataset(Photos())
+        loader = ffcv.loader.Loader(path, batch, num_workers=1, order=ffcv.loader.OrderOption.SEQUENTIAL,
+                                    pipelines={"image": [crop, ffcv.transforms.RandomHorizontalFlip()]})
+        for made, in loader:
+            yield len(made)
+
+
 LOOPS = {loop.__name__: loop for loop in (pillow, simplejpeg, torchvision, opencv, tf_data, tf_data_antialiased, spdl,
-                                          mlx_data, dali, pillow_reduced, simplejpeg_reduced, opencv_reduced)}
+                                          mlx_data, dali, ffcv, pillow_reduced, simplejpeg_reduced, opencv_reduced)}
 
 
 def main(loop, paths):

@@ -25,7 +25,7 @@ LOOPS = pathlib.Path(__file__).with_name("handoff_loops.py")
 SIZES = {"38 MB": (150_528, 256), "128 KiB": (16_384, 8)}
 # Name: (set, its package, loop). A loop with a row and a number of rows collates rows that are ready, as training does.
 PEERS = {"Grain": ("grain", "grain", "grain"), "Ray": ("ray", "ray", "ray"),
-         "gRPC": ("grpc", "grpcio", "grpc")}
+         "gRPC": ("grpc", "grpcio", "grpc"), "TensorSocket": ("tensorsocket", "tensorsocket", "tensorsocket")}
 
 
 def pipeline(path, row, rows, echoed):

@@ -2,7 +2,8 @@
 """The consumer loops of handoff.py, each with its producer. Prints {"batches", "bytes", "seconds", "cpu_seconds"}.
 
     handoff_loops.py echoline SECONDS RUNTIME_DIR PID    from a daemon that already runs
-    handoff_loops.py LOADER SECONDS ROW ROWS             dataloader (torch), grain, ray or grpc: bytes of a row, rows
+    handoff_loops.py LOADER SECONDS ROW ROWS             dataloader (torch), grain, ray, grpc or tensorsocket: bytes of a
+                                                         row, rows
     handoff_loops.py ready RUNTIME_DIR                   nanoseconds of a step over ready batches, by kind of loop"""
 import itertools
 import json
@@ -14,6 +15,7 @@ import sys
 import time
 
 from suite.rounds import cpu_seconds
+from support.programs import free_port
 
 
 def descendants():
@@ -151,6 +153,41 @@ def ray_loop(seconds, row, rows):
     return found
 
 
+def tensorsocket_producer(ports, row, rows):
+    import tensorsocket
+    import torch.utils.data
+
+    class Rows(torch.utils.data.Dataset):
+        ready = torch.zeros(rows, row, dtype=torch.uint8)
+
+        def __len__(self):
+            return rows << 20
+
+        def __getitem__(self, at):
+            return (self.ready[at % rows],)
+
+    loader = torch.utils.data.DataLoader(Rows(), batch_size=rows)
+    producer = tensorsocket.TensorProducer(loader, *ports[:2], ports[2:], rubber_band_pct=8 / len(loader),
+                                          producer_batch_size=2)
+    while True:
+        for _ in producer:
+            pass
+
+
+def tensorsocket_loop(seconds, row, rows):
+    """A producer process collates rows that are ready, and shares the batch's memory."""
+    import tensorsocket
+
+    ports = [free_port() for _ in range(4)]
+    spawn = multiprocessing.get_context("spawn")
+    producer = spawn.Process(target=tensorsocket_producer, args=(ports, row, rows), daemon=True)
+    producer.start()
+    consumer = tensorsocket.TensorConsumer(*ports[:2], tuple(ports[2:]), batch_size=rows)
+    found = count((batch for batch, in consumer), seconds, lambda batch: batch.nbytes, lambda: [producer.pid])
+    producer.kill()
+    return found
+
+
 UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
 
@@ -232,7 +269,8 @@ def ready_loop(folder):
     return {name: statistics.median(each) for name, each in times.items()}
 
 
-LOOPS = {"dataloader": dataloader_loop, "grain": grain_loop, "ray": ray_loop, "grpc": grpc_loop}
+LOOPS = {"dataloader": dataloader_loop, "grain": grain_loop, "ray": ray_loop, "grpc": grpc_loop,
+         "tensorsocket": tensorsocket_loop}
 
 
 def main(loop, *arguments):
