@@ -2,9 +2,11 @@
 in one more."""
 import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 
 from support.cached_daemon import CachedDaemon
 from support.programs import run_index, wait_until_still
@@ -88,46 +90,100 @@ class HostDaemon(Placed, CachedDaemon):
         super().__init__(streams, **more)
 
 
+class Etcd:
+    """An etcd on a host of its own, which keeps its data when it is killed."""
+    PORT = 2379
+
+    def __init__(self, host, folder):
+        self.host, self._folder, self._server = host, pathlib.Path(folder, "etcd"), None
+        self.start()
+
+    @property
+    def endpoint(self):
+        return f"{self.host.address}:{self.PORT}"
+
+    @property
+    def pid(self):
+        """Of the program that started it."""
+        return self._server.process.pid
+
+    def start(self):
+        self._server = self.host.call(Server, "etcd_server.py", "--address", self.host.address, "--port", self.PORT,
+                                      "--folder", self._folder)
+
+    def kill(self):
+        os.kill(self._server.facts["pid"], signal.SIGKILL)
+        self.stop()
+
+    def stop(self):
+        self._server.stop()
+
+
 class Job:
     """The trainers of a job: the same number of ranks on each host, started as torchrun does it. `with` kills those that
     still run."""
 
     def __init__(self, daemons, ranks_per_host, state=None, more=()):
-        world_size = len(daemons) * ranks_per_host
-        self.trainers = []
-        for rank in range(world_size):
-            daemon = daemons[rank // ranks_per_host]
-            self.trainers.append(daemon.host.call(
-                Trainer, daemon, "--rank", rank, "--world-size", world_size, "--local-world-size", ranks_per_host, "--rows",
-                "--checkpoint", "--state", json.dumps(state), *more))
+        self._ranks_per_host, self._world_size, self._more = ranks_per_host, len(daemons) * ranks_per_host, more
+        self._before = [[] for _ in range(self._world_size)]  # lines of trainers that were replaced
+        self.trainers = [self._started(daemons[rank // ranks_per_host], rank, state) for rank in range(self._world_size)]
+
+    def _started(self, daemon, rank, state):
+        return daemon.host.call(
+            Trainer, daemon, "--rank", rank, "--world-size", self._world_size, "--local-world-size", self._ranks_per_host,
+            "--rows", "--checkpoint", "--state", json.dumps(state), *self._more)
+
+    def ranks_of(self, place):
+        return range(place * self._ranks_per_host, (place + 1) * self._ranks_per_host)
+
+    def lines(self, rank):
+        return self._before[rank] + self.trainers[rank].batches()
+
+    def last_state(self, rank):
+        return (self.trainers[rank].last_batch() or self._before[rank][-1])["state"]
 
     def await_steps(self, count):
         for trainer in self.trainers:
             trainer.await_batches(count)
         return self
 
+    def await_more_steps(self, count):
+        for trainer in self.trainers:
+            trainer.await_more_batches(count)
+        return self
+
     def steps(self):
         """The batches that all ranks have: [(epoch, valid rows of the ranks in their order)] and the state after the last
-        one. Rows that fill up a batch must be copies of its rows."""
-        lines = [trainer.batches() for trainer in self.trainers]
-        whole = list(zip(*lines))
+        one. After each batch, all ranks have the same state. Rows that fill up a batch must be copies of its rows."""
+        whole = list(zip(*map(self.lines, range(self._world_size))))
         batches = []
         for parts in whole:
-            if len({(part["epoch"], part["step"]) for part in parts}) != 1:
-                raise AssertionError(f"ranks at different steps: {[(part['epoch'], part['step']) for part in parts]}")
+            if len({(part["epoch"], part["step"], json.dumps(part["state"], sort_keys=True)) for part in parts}) != 1:
+                raise AssertionError("ranks at different places: "
+                                     f"{[(part['epoch'], part['step'], part['state']) for part in parts]}")
             rows = [tuple(row) for part in parts for row in part["rows"]]
             valid = [row[:3] for row in rows if row[3]]
             if not {row[:3] for row in rows} <= set(valid):
                 raise AssertionError(f"rows that no rank has as its own: {rows}")
             batches.append((parts[0]["epoch"], valid))
-        states = {json.dumps(part["state"], sort_keys=True) for part in whole[-1]}
-        if len(states) != 1:
-            raise AssertionError(f"the ranks have different states: {states}")
-        return batches, json.loads(states.pop())
+        return batches, whole[-1][0]["state"]
 
     def kill(self):
         for trainer in self.trainers:
             trainer.kill()
+
+    def kill_host(self, place):
+        for rank in self.ranks_of(place):
+            self.trainers[rank].kill()
+
+    def replace_host(self, place, daemon):
+        """The ranks of a host that was killed start on another one, from the state after the last batch that all of them
+        had."""
+        lines = [self.lines(rank) for rank in self.ranks_of(place)]
+        count = min(map(len, lines))
+        for rank, had in zip(self.ranks_of(place), lines):
+            self._before[rank] = had[:count]
+            self.trainers[rank] = self._started(daemon, rank, lines[0][count - 1]["state"])
 
     def __enter__(self):
         return self

@@ -11,6 +11,7 @@ CLONE_NEWNET = 0x40000000
 SUBNET = "10.77.0"  # only seen inside the namespaces
 # Bytes that may pass a shaped link at once. With less, the kernel's timer and not the rate would be the limit.
 BURST = 64 << 10
+NOBODY = "02:00:00:00:00:01"  # no device has this address
 PROGRAMS = {name: shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") for name in ("ip", "tc")}
 
 
@@ -64,6 +65,13 @@ class Host(Namespace):
 
     def heal(self):
         self.switch.run("link", "set", self.port, "master", "bridge")
+
+    def lose(self, other):
+        """Frames to another host are lost without a message; those to all others arrive."""
+        self.run("neigh", "replace", other.address, "lladdr", NOBODY, "dev", "eth0", "nud", "permanent")
+
+    def find(self, other):
+        self.run("neigh", "del", other.address, "dev", "eth0")
 
     def shape(self, bytes_per_second):
         """Limits the link in each direction."""

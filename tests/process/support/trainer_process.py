@@ -1,5 +1,6 @@
 """Trainers as processes, for tests that kill them and their daemon."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import tempfile
 import time
 
 from support.programs import PATIENCE, end_with_parent
+
+LINE_BYTES_MOST = 64 << 10
 
 
 class Trainer:
@@ -27,14 +30,27 @@ class Trainer:
     def batches(self):
         return [line for line in self.lines() if "epoch" in line]
 
+    def last_batch(self):
+        """The last of batches(), or None; reads only the end of the file."""
+        with open(self.lines_file.name, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LINE_BYTES_MOST))
+            lines = file.read().splitlines(keepends=True)
+        whole = (json.loads(line) for line in reversed(lines) if line.startswith(b"{") and line.endswith(b"\n"))
+        return next((line for line in whole if "epoch" in line), None)
+
+    def batch_count(self):
+        """The number of batches(), without reading what is in them."""
+        text = pathlib.Path(self.lines_file.name).read_bytes()
+        return text.count(b'"step": ', 0, text.rfind(b"\n") + 1)
+
     def await_attached(self):
         return self._await(lambda: any("attached" in line for line in self.lines()), "attach", PATIENCE)
 
     def await_batches(self, count, seconds=PATIENCE):
-        return self._await(lambda: len(self.batches()) >= count, f"{count} batches", seconds)
+        return self._await(lambda: self.batch_count() >= count, f"{count} batches", seconds)
 
     def await_more_batches(self, count, seconds=PATIENCE):
-        return self.await_batches(len(self.batches()) + count, seconds)
+        return self.await_batches(self.batch_count() + count, seconds)
 
     def _await(self, condition, what, seconds):
         deadline = time.monotonic() + seconds
