@@ -16,6 +16,7 @@
 #include "config/values.h"
 #include "engine/api/engine.h"
 #include "serve/control/control.h"
+#include "serve/control/tls_files.h"
 #include "serve/door/door.h"
 #include "serve/door/door_inherited.h"
 #include "serve/monitor/monitoring.h"
@@ -142,6 +143,8 @@ Status run(const Options& options) {
   const std::string folder = config.daemon().runtime_dir() + "/";
   ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(config.daemon().runtime_dir()));
   ECHOLINE_TRY(serve::make_state_dir(config.daemon().state_dir()));
+  // Else a wrong file would be noticed at the first change that hosts have to agree upon.
+  ECHOLINE_TRY(serve::load_tls(serve::tls_paths(config.daemon().etcd())).status());
   std::vector<std::string> leftovers = {folder + "control.sock", folder + "door.sock.lock"};
   if (!serve::door_is_inherited()) leftovers.push_back(folder + "door.sock");
   serve::StopSignal stop(kStopPatience, std::move(leftovers));

@@ -10,6 +10,11 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kStates[] = {"open", "decided", "cancelled"};
+constexpr const char* kKinds[] = {"factor", "weights"};
+
+Status no_daemon_wrote(const char* what, const char* why) {
+  return {Code::kDataLoss, fmt::format("etcd: {} that no daemon wrote: {}", what, why)};
+}
 
 // `read` may throw whatever the JSON library throws: the text is from another host.
 template <typename T>
@@ -19,8 +24,7 @@ Result<T> parse(const std::string& text, const char* what, void (*read)(const js
     read(json::parse(text), value);
     return value;
   } catch (const json::exception& error) {
-    return Status(Code::kDataLoss,
-                  fmt::format("etcd: {} that no daemon wrote: {}", what, error.what()));
+    return no_daemon_wrote(what, error.what());
   }
 }
 
@@ -33,11 +37,14 @@ void read_change(const json& from, Change& change) {
   change.state = state_of(from.at("state"));
   change.by = from.at("by");
   change.id = from.at("id");
-  change.factor = from.at("factor");
+  change.kind = from.at("kind") == kKinds[0] ? Change::Kind::kFactor : Change::Kind::kWeights;
+  change.values = from.at("values").get<Values>();
   change.why = from.value("why", "");
   if (change.state != Change::State::kDecided) return;
-  change.place = {from.at("epoch"), from.at("block"), from.at("since_epoch"), from.at("since_row")};
-  for (const json& pair : from.at("list")) change.list.emplace_back(pair.at(0), pair.at(1));
+  change.place = {from.at("epoch"), from.at("begin"), from.at("since_epoch"), from.at("since_row")};
+  for (const json& pair : from.at("list")) {
+    change.list.emplace_back(pair.at(0).get<std::uint64_t>(), pair.at(1).get<Values>());
+  }
 }
 
 void read_member(const json& from, Member& member) {
@@ -45,8 +52,8 @@ void read_member(const json& from, Member& member) {
 }
 
 void read_reply(const json& from, Reply& reply) {
-  reply = {from.at("refusal"), from.at("epoch"), from.at("row"), from.at("batch_rows_most"),
-           from.at("factor")};
+  reply = {from.at("refusal"),         from.at("epoch"),  from.at("row"),
+           from.at("batch_rows_most"), from.at("factor"), from.at("weights")};
 }
 
 std::string to_line(const json& value) {
@@ -66,11 +73,12 @@ std::string to_text(const Change& change) {
   json text{{"state", kStates[static_cast<int>(change.state)]},
             {"by", change.by},
             {"id", change.id},
-            {"factor", change.factor}};
+            {"kind", kKinds[static_cast<int>(change.kind)]},
+            {"values", change.values}};
   if (change.state == Change::State::kCancelled) text["why"] = change.why;
   if (change.state == Change::State::kDecided) {
     text.update({{"epoch", change.place.epoch},
-                 {"block", change.place.block},
+                 {"begin", change.place.begin},
                  {"since_epoch", change.place.since_epoch},
                  {"since_row", change.place.since_row},
                  {"list", change.list}});
@@ -83,7 +91,8 @@ std::string to_text(const Reply& reply) {
                   {"epoch", reply.epoch},
                   {"row", reply.row},
                   {"batch_rows_most", reply.batch_rows_most},
-                  {"factor", reply.factor}});
+                  {"factor", reply.factor},
+                  {"weights", reply.weights}});
 }
 
 Result<Member> member_of(const std::string& text) {
@@ -91,7 +100,10 @@ Result<Member> member_of(const std::string& text) {
 }
 
 Result<Change> change_of(const std::string& text) {
-  return parse<Change>(text, "a change", read_change);
+  Result<Change> change = parse<Change>(text, "a change", read_change);
+  if (!change.ok() || change->values.size() == 1) return change;
+  if (change->kind == Change::Kind::kWeights && !change->values.empty()) return change;
+  return no_daemon_wrote("a change", "its number of values");
 }
 
 Result<Reply> reply_of(const std::string& text) {

@@ -8,6 +8,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "base/bounded_file.h"
@@ -66,6 +67,29 @@ pb::TxnRequest to_request(const Transaction& transaction) {
     fill(range, *request.add_failure()->mutable_request_range());
   }
   return request;
+}
+
+// What to look at, where the failure and the settings tell it.
+std::string advice(const EtcdOptions& options, std::string_view failure) {
+  const auto says = [failure](std::string_view text) {
+    return failure.find(text) != std::string_view::npos;
+  };
+  if (says("certificate verify failed")) {
+    return "; daemon.etcd.server_ca has no authority that issued the certificate of this etcd";
+  }
+  if (says("is not in peer certificate")) {
+    return "; its certificate is for other names: name the endpoint as the certificate does, or "
+           "make it with this name";
+  }
+  // What a server does that refuses a handshake.
+  if (!says("Socket closed") && !says("Endpoint read failed")) return "";
+  if (options.server_ca.empty()) {
+    return "; if it speaks TLS, name its authorities in daemon.etcd.server_ca";
+  }
+  if (options.certificate.empty()) {
+    return "; if it asks for certificates, name a certificate in daemon.etcd.certificate";
+  }
+  return "; it may not know the authority that issued daemon.etcd.certificate";
 }
 
 Outcome to_outcome(const pb::TxnResponse& response) {
@@ -129,8 +153,9 @@ Status EtcdStore::ask(const char* what, const Call& call) {
       ++counts_.answered;
       return {Code::kNotFound, status.error_message()};
     }
-    failure = {Code::kUnavailable, fmt::format("etcd {}: {}: {}", options_.endpoints[endpoint],
-                                               what, status.error_message())};
+    failure = {Code::kUnavailable,
+               fmt::format("etcd {}: {}: {}{}", options_.endpoints[endpoint], what,
+                           status.error_message(), advice(options_, status.error_message()))};
     channels_[endpoint] = nullptr;
   }
   ++counts_.failed;

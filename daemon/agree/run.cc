@@ -14,7 +14,7 @@ std::string padded(std::uint32_t number) { return fmt::format("{:010}", number);
 Status ended() {
   return {Code::kFailedPrecondition,
           "the job was begun again on other hosts while this one could not reach etcd; start it "
-          "again on all hosts to change its echo factor"};
+          "again on all hosts to change its order"};
 }
 
 // The last part of a key.

@@ -18,19 +18,22 @@ Status at(const std::string& place, const Status& status) {
 }
 
 // Loads them as the daemon does at its start.
-Status check_tls_files(const config::LocatedConfig& located) {
-  const v1::ControlAccess& control = located.config->daemon().control();
-  if (!control.listen().empty()) {
-    const Status status = serve::load_tls(serve::tls_paths(control)).status();
-    if (!status.ok()) {
-      return at(config::error_location(control, located.locations, status.message()), status);
-    }
-  }
-  const v1::Serve& serving = located.config->daemon().serve();
-  if (serving.listen().empty()) return Status();
-  const Status status = serve::load_tls(serve::tls_paths(serving)).status();
+template <typename Block>
+Status check_tls_files(const Block& block, const config::SourceLocations& locations) {
+  const Status status = serve::load_tls(serve::tls_paths(block)).status();
   if (status.ok()) return status;
-  return at(config::error_location(serving, located.locations, status.message()), status);
+  return at(config::error_location(block, locations, status.message()), status);
+}
+
+Status check_tls_files(const config::LocatedConfig& located) {
+  const v1::Daemon& daemon = located.config->daemon();
+  if (!daemon.control().listen().empty()) {
+    ECHOLINE_TRY(check_tls_files(daemon.control(), located.locations));
+  }
+  if (!daemon.serve().listen().empty()) {
+    ECHOLINE_TRY(check_tls_files(daemon.serve(), located.locations));
+  }
+  return check_tls_files(daemon.etcd(), located.locations);
 }
 
 Result<CheckedStreams> check_streams(const config::LocatedConfig& located, bool offline) {

@@ -99,6 +99,13 @@ std::string source_location(const v1::MixSource& source, const SourceLocations& 
                                : named.where();
 }
 
+std::string block_location(const std::string& name, const Message& block,
+                           const SourceLocations& locations, std::string_view text) {
+  FirstNamed named(locations, text);
+  named.consider_keys(name, block);
+  return named.where().empty() ? locations.where(block, 0) : named.where();
+}
+
 }  // namespace
 
 std::string source_context(std::string_view name) { return fmt::format("mix: source {}", name); }
@@ -123,16 +130,17 @@ std::string error_location(const v1::Stream& stream, const SourceLocations& loca
 
 std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
                            std::string_view text) {
-  FirstNamed named(locations, text);
-  named.consider_keys("daemon.control", control);
-  return named.where().empty() ? locations.where(control, 0) : named.where();
+  return block_location("daemon.control", control, locations, text);
 }
 
 std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
                            std::string_view text) {
-  FirstNamed named(locations, text);
-  named.consider_keys("daemon.serve", serve);
-  return named.where().empty() ? locations.where(serve, 0) : named.where();
+  return block_location("daemon.serve", serve, locations, text);
+}
+
+std::string error_location(const v1::Etcd& etcd, const SourceLocations& locations,
+                           std::string_view text) {
+  return block_location("daemon.etcd", etcd, locations, text);
 }
 
 }  // namespace echoline::config

@@ -18,10 +18,12 @@ std::string error_location(const v1::Stream& stream, const SourceLocations& loca
 // location is that source's.
 std::string source_context(std::string_view name);
 
-// The same for the keys of `daemon.control` or `daemon.serve`, else the location of that block.
+// The same for the keys of a block of `daemon`, else the location of that block.
 std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
                            std::string_view text);
 std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
+                           std::string_view text);
+std::string error_location(const v1::Etcd& etcd, const SourceLocations& locations,
                            std::string_view text);
 
 }  // namespace echoline::config

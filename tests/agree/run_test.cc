@@ -25,7 +25,7 @@ class Runs : public testing::Test {
     ASSERT_TRUE(etcd_.ready());
   }
   Host host(const std::string& name) { return {store_, "/test/job/", name}; }
-  static Change wanted(const std::string& id) { return {.by = id, .id = id, .factor = 2000}; }
+  static Change wanted(const std::string& id) { return {.by = id, .id = id, .values = {2000}}; }
   // The first change that the host is not done with.
   static std::optional<Host::Numbered> next(Host& run) {
     auto change = run.next();
@@ -49,22 +49,25 @@ TEST_F(Runs, OneHostIsFirstAndOneClosesTheChange) {
   const auto open = next(other);
   ASSERT_TRUE(open.has_value());
   EXPECT_EQ(open->change.id, "one");
-  ASSERT_TRUE(other.reply(*open, {.refusal = "", .epoch = 1, .row = 5, .batch_rows_most = 8}).ok());
+  const Reply reply{.epoch = 1, .row = 5, .batch_rows_most = 8, .factor = 1, .weights = {3, 4}};
+  ASSERT_TRUE(other.reply(*open, reply).ok());
   const Host::Party party = one.party(open->number).value();
   EXPECT_EQ(party.replies.at("other").row, 5U);
+  EXPECT_EQ(party.replies.at("other").weights, reply.weights);
   EXPECT_EQ(missing_ranks(party, 3), std::vector<std::uint32_t>{2});
   Change decided = open->change;
   decided.state = Change::State::kDecided;
-  decided.place = {.epoch = 1, .block = 7, .since_epoch = 1, .since_row = 6};
-  decided.list = {{0, 1000}, {7, 2000}};
+  decided.place = {.epoch = 1, .begin = 7, .since_epoch = 1, .since_row = 6};
+  decided.list = {{0, {1000}}, {7, {2000}}};
   EXPECT_TRUE(one.close(*open, decided).value());
   decided.state = Change::State::kCancelled;
   EXPECT_FALSE(other.close(*open, decided).value());
   const auto closed = next(other);
   ASSERT_TRUE(closed.has_value());
   EXPECT_EQ(closed->change.state, Change::State::kDecided);
-  EXPECT_EQ(closed->change.place.block, 7U);
-  EXPECT_THAT(closed->change.list, SizeIs(2));
+  EXPECT_EQ(closed->change.place.begin, 7U);
+  EXPECT_EQ(closed->change.values, Values{2000});
+  EXPECT_EQ(closed->change.list[1], std::pair(std::uint64_t{7}, Values{2000}));
   other.finish(*closed);
   EXPECT_FALSE(next(other).has_value());
 }
@@ -100,7 +103,8 @@ TEST_F(Runs, WhatNoDaemonWroteAndAnEtcdThatIsAwayAreErrors) {
   Host run = host("one");
   ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
   for (const char* text :
-       {"", "{}", "[1]", R"({"state": "open", "by": 1, "id": "", "factor": 1})"}) {
+       {"", "{}", "[1]", R"({"state": "open", "by": 1, "id": "", "kind": "factor", "values": [1]})",
+        R"({"state": "open", "by": "", "id": "", "kind": "factor", "values": [1, 2]})"}) {
     ASSERT_TRUE(store_.commit({.writes = {{"/test/job/log/0000000001", text}}}).ok());
     EXPECT_EQ(run.next().status().code(), Code::kDataLoss) << text;
   }

@@ -1,4 +1,4 @@
-// Changes of the echo factor of a job on several hosts, which agree through an etcd.
+// Changes of the order of a job on several hosts, which agree through an etcd.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -129,20 +129,45 @@ TEST_F(Agreement, AChangeBeginsAtTheSameBatchOnAllHosts) {
   expect_halves(seen, expected(*host(kSteps, false), first.state(), kBatches));
 }
 
+TEST_F(Agreement, WeightsChangeAtTheSameRowOnAllHosts) {
+  constexpr std::uint64_t kBatches = 140;  // of one epoch
+  std::atomic<bool> changed{false};
+  const auto one = mixture(), other = mixture();
+  // Only on this host, before the job.
+  ASSERT_TRUE(other->engine().set_weights("train", {{"a", 7000}}).ok());
+  Loader first = rank(*one, 0), second = rank(*other, 1);
+  auto first_rows = reading(first, kBatches, changed);
+  auto second_rows = reading(second, kBatches, changed);
+  const auto more_of_b = other->engine().set_weights("train", {{"b", 5000}});
+  const auto twice = one->engine().set_echo("train", 2000);
+  const auto more_of_c = one->engine().set_weights("train", {{"c", 3000}});
+  changed = true;
+  const std::array<std::vector<SeenRow>, 2> seen{first_rows.get(), second_rows.get()};
+  ASSERT_TRUE(more_of_b.ok()) << more_of_b.status().message();
+  ASSERT_TRUE(twice.ok()) << twice.status().message();
+  ASSERT_TRUE(more_of_c.ok()) << more_of_c.status().message();
+  ASSERT_EQ(more_of_c.value().size(), 1U);
+  EXPECT_EQ(more_of_c.value()[0].jobs, std::vector<std::string>{"default"});
+  EXPECT_EQ(first.state(), second.state());
+  EXPECT_THAT(first.state(), HasSubstr("1000,5000,3000,1000"));
+  expect_halves(seen, expected(*mixture(false), first.state(), kBatches));
+}
+
 TEST_F(Agreement, ADaemonThatRestartsMakesTheChangesOfItsRun) {
   constexpr std::uint64_t kBatches = 140;
-  const auto one = host(), other = host();
+  const auto one = mixture(), other = mixture();
   Loader first = rank(*one, 0), second = rank(*other, 1);
   std::array<std::vector<SeenRow>, 2> seen{read_batches(first, 4), read_batches(second, 4)};
   ASSERT_TRUE(one->engine().set_echo("train", 2000).ok());
-  // Its trainer is before the change, so its state does not tell of it.
-  EXPECT_THAT(second.state(), testing::Not(HasSubstr("2000")));
+  ASSERT_TRUE(one->engine().set_weights("train", {{"b", 5000}}).ok());
+  // Its trainer is before the changes, so its state does not tell of them.
+  EXPECT_THAT(second.state(), testing::Not(HasSubstr("000,")));
   other->restart();
   const std::atomic<bool> changed{true};
   auto first_rows = reading(first, kBatches, changed);
   for (const SeenRow& row : read_batches(second, kBatches)) seen[1].push_back(row);
   for (const SeenRow& row : first_rows.get()) seen[0].push_back(row);
-  expect_halves(seen, expected(*host(kSteps, false), first.state(), kBatches + 4));
+  expect_halves(seen, expected(*mixture(false), first.state(), kBatches + 4));
 }
 
 // It must not join a pass with a change to come: on the other host it may find none.
@@ -172,8 +197,6 @@ TEST_F(Agreement, AMixtureHasTheWeightsOfTheStateOnAllHosts) {
   // Only on this host: not for the job that comes with a state.
   ASSERT_TRUE(other->engine().set_weights("train", {{"a", 5000}}).ok());
   Loader first = rank(*one, 0, begun.state()), second = rank(*other, 1, begun.state());
-  EXPECT_THAT(one->engine().set_weights("train", {{"b", 4000}}).status().message(),
-              HasSubstr("has ranks on other hosts, where the change would begin at another row"));
   std::atomic<bool> changed{false};
   auto first_rows = reading(first, kBatches, changed);
   auto second_rows = reading(second, kBatches, changed);
@@ -188,13 +211,29 @@ TEST_F(Agreement, AMixtureHasTheWeightsOfTheStateOnAllHosts) {
   expect_halves(seen, whole);
 }
 
-TEST_F(Agreement, AMixtureWithoutAStateHasTheConfiguredWeightsOnAllHosts) {
-  const auto one = mixture(), other = mixture();
-  ASSERT_TRUE(other->engine().set_weights("train", {{"a", 5000}}).ok());
-  Loader first = rank(*one, 0), second = rank(*other, 1);
-  const std::array<std::vector<SeenRow>, 2> seen{read_batches(first, 20), read_batches(second, 20)};
-  EXPECT_EQ(first.state(), second.state());
-  expect_halves(seen, expected(*mixture(false), first.state(), 20));
+// Also where the hosts agree on nothing, as no host knows what was set on the others.
+TEST_F(Agreement, WithoutAStateAJobHasTheConfiguredOrderOnAllHosts) {
+  for (const bool agrees : {true, false}) {
+    const auto one = mixture(agrees), other = mixture(agrees);
+    ASSERT_TRUE(other->engine().set_weights("train", {{"a", 5000}}).ok());
+    ASSERT_TRUE(other->engine().set_echo("train", 3000).ok());
+    Loader first = rank(*one, 0), second = rank(*other, 1);
+    const std::array<std::vector<SeenRow>, 2> seen{read_batches(first, 20),
+                                                   read_batches(second, 20)};
+    EXPECT_EQ(first.state(), second.state());
+    expect_halves(seen, expected(*mixture(false), first.state(), 20));
+  }
+}
+
+TEST_F(Agreement, RanksThatMayBeOnOtherHostsAreAwaitedBeforeAChange) {
+  const auto one = mixture(false);
+  const Loader first = one->attach("train", {.rank = 0, .world_size = 2});
+  const auto missing = HasSubstr("1 of 2 ranks of job default are attached");
+  EXPECT_THAT(one->engine().set_echo("train", 2000).status().message(), missing);
+  EXPECT_THAT(one->engine().set_weights("train", {{"b", 4000}}).status().message(), missing);
+  const Loader second = one->attach("train", {.rank = 1, .world_size = 2});
+  EXPECT_TRUE(one->engine().set_echo("train", 2000).ok());
+  EXPECT_TRUE(one->engine().set_weights("train", {{"b", 4000}}).ok());
 }
 
 TEST_F(Agreement, WithoutAllRanksOrEtcdTheFactorStays) {
@@ -254,7 +293,7 @@ TEST_F(Agreement, AHostThatHasAnsweredWaitsForTheDecisionAlsoWhileEtcdIsAway) {
   const auto one = host();
   Loader first = rank(*one, 0);
   OtherHost other(*one, etcd_.fact("address"));
-  ASSERT_TRUE(other->propose({.by = "other", .id = "1", .factor = 2000}).value());
+  ASSERT_TRUE(other->propose({.by = "other", .id = "1", .values = {2000}}).value());
   const agree::Run::Numbered open = other.await_reply();
   signal_etcd(SIGSTOP);
   auto rows = std::async(std::launch::async, [&] { return read_batches(first, 149); });

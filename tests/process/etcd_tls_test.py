@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Daemons and an etcd that asks for certificates of clients: hosts agree, and what is not accepted is an error."""
+"""Daemons and an etcd that asks for certificates of clients: hosts agree, and each wrong file has a message of its own."""
 import contextlib
 
 from support.certificates import Authority
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import require_library
+from support.programs import require_library, run_echoline
 from support.records import DECODE, Records
 
 require_library()
@@ -61,11 +61,32 @@ class EtcdTls(ProcessCase):
         address = self.etcd()
         own = self.own_files()
         stranger = self.other.issue("stranger")
-        self.check_failed(address, "certificate verify failed", **{**own, "server_ca": self.other.file})
-        self.check_failed(address, "Endpoint read failed", server_ca=self.ca.file)
-        self.check_failed(address, "Endpoint read failed", **{**own, "certificate": stranger.certificate, "key": stranger.key})
-        self.check_failed(address, "Socket closed")
-        self.check_failed(self.etcd("DNS:elsewhere"), "Peer name 127.0.0.1 is not in peer certificate", **own)
+        self.check_failed(address, "daemon.etcd.server_ca has no authority that issued the certificate of this etcd",
+                          **{**own, "server_ca": self.other.file})
+        self.check_failed(address, "name a certificate in daemon.etcd.certificate", server_ca=self.ca.file)
+        self.check_failed(address, "daemon.etcd.certificate", **{**own, "certificate": stranger.certificate, "key": stranger.key})
+        self.check_failed(address, "name its authorities in daemon.etcd.server_ca")
+        self.check_failed(self.etcd("DNS:elsewhere"), "make it with this name", **own)
+
+    def check_refused(self, what, **files):
+        """The daemon refuses to start, and `echoline check` names the line."""
+        daemon = self.unstarted(self.daemon("127.0.0.1:1", **self.own_files(**files)))
+        code, log = daemon.run_to_its_end()
+        self.assertEqual(code, 1)
+        self.assertIn(what, log.splitlines()[-1])
+        checked = run_echoline("check", daemon.config)
+        self.assertIn(f"{daemon.config}:1:", checked.stderr)
+        self.assertIn(what, checked.stderr)
+
+    def test_wrong_files_are_refused_at_the_start(self):
+        late = self.ca.issue("late", days=0)
+        empty = self.folder_of_all / "empty"
+        empty.touch()
+        self.check_refused("daemon.etcd.server_ca: /no/such.pem: No such file", server_ca="/no/such.pem")
+        self.check_refused(f"daemon.etcd.server_ca: {empty}: holds no certificate", server_ca=empty)
+        self.check_refused("daemon.etcd.certificate: /no/such.pem: No such file", certificate="/no/such.pem")
+        self.check_refused(f"daemon.etcd.key: {late.key}: does not belong to the certificate in", key=late.key)
+        self.check_refused(f"daemon.etcd.certificate: {late.certificate}: expired on", certificate=late.certificate, key=late.key)
 
 
 if __name__ == "__main__":

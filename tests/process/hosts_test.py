@@ -286,6 +286,7 @@ class HostsThatAgree(HostsCase):
 
     def await_factor(self, factor):
         wait_until(lambda: self.factors() == {factor}, f"{factor} on all ranks")
+        self.assertEqual([daemon.total("echoline_echo_factor") for daemon in self.daemons], HOSTS * [factor])
 
     def change_at_last(self):
         """The registration of a dead host ends, and changes are possible again."""

@@ -222,7 +222,7 @@ struct StreamStats {
   std::uint32_t batch_rows = 0;
   std::uint32_t factor = 1000;  // thousandths; the one set last
   bool auto_factor = false;     // the daemon sets it
-  // Plans nothing until the hosts of a job agree about the factor; nothing if they do not.
+  // Plans nothing until the hosts of a job agree about a change; nothing if they do not.
   std::optional<bool> awaits_hosts = {};
   std::string echo_choice;  // where the daemon put `echo`, and why; empty: it is configured
   std::uint64_t seed = 0;

@@ -25,6 +25,7 @@ struct Consumer {
   Job job;
   std::uint32_t rank = 0;
   std::uint32_t local_ranks = 1;   // ranks of the job on this host
+  bool says_local_ranks = true;    // else local_ranks are all of its job
   std::uint32_t layout_minor = 0;  // of the ring layout that its client library reads
   plan::Position start;            // the position at which it attached
   std::uint64_t attached_ns = 0;

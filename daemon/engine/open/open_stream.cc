@@ -320,6 +320,10 @@ bool can_change_factor(const plan::Plan& plan) {
   return plan.block_count() > 0 && plan.spec().factor_max > 1000;
 }
 
+bool can_change_weights(const plan::Plan& plan) {
+  return plan.spec().mix.has_value() && plan.spec().mix->at_end != plan::MixEnd::kStop;
+}
+
 // Of several sources the first one's: metrics have it as a label.
 std::string scheme_name(const v1::Read& read) {
   if (read.has_python()) return "python";
@@ -424,7 +428,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   std::vector<batch::WorkerScratch> scratch = make_scratch(*preparer, pool.worker_count());
   std::unique_ptr<BadRecords> bad_records = make_bad_records(stream, index, *plan);
   auto all_fetchers = std::make_unique<Fetchers>(std::move(fetchers), data_set);
-  const bool agrees = options.agrees && can_change_factor(*plan);
+  const bool agrees = options.agrees && (can_change_factor(*plan) || can_change_weights(*plan));
   // Members of the core refer to each other, so all of them move into it together.
   auto core =
       std::make_shared<StreamCore>(StreamCore{.name = name,

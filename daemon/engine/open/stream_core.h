@@ -108,7 +108,7 @@ struct StreamCore {
   std::uint32_t slots = 8;
   SlowPolicy slow;
   bool auto_factor = false;      // the daemon sets the echo factor
-  bool agrees = false;           // with the daemons of other hosts, on changes of the factor
+  bool agrees = false;           // with the daemons of other hosts, on changes of the order
   std::string echo_choice = {};  // where it put `echo`, and why; empty: the definition has the step
   // A wait of a trainer that is longer has a report in the log.
   std::uint64_t stall_report_ns = 10'000'000'000;

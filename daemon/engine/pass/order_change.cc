@@ -23,6 +23,15 @@ Status cannot_begin(const FactorPlace& place, const char* why) {
                             place.change.block, place.epoch, why));
 }
 
+Status cannot_begin(const WeightPlace& place, const char* why) {
+  return Status(Code::kFailedPrecondition,
+                fmt::format("the weights cannot change at row {} of epoch {}: {}", place.change.row,
+                            place.epoch, why));
+}
+
+constexpr const char* kPast = "this host is past it";
+constexpr const char* kNotAfter = "it does not follow the changes before it on this host";
+
 // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
 // without the change.
 std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows_most; }
@@ -54,6 +63,18 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
   return start;
 }
 
+std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
+                                          const Readers& readers) {
+  std::optional<WeightStart> start;
+  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
+    if (walk.history().weights.weights() == weights) return;
+    const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
+    ring.log_weights(entry);
+    start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+  });
+  return start;
+}
+
 plan::Position first_free(const Pass& pass, const Readers& readers) {
   const auto position = [](const StepWalk& walk) { return walk.position(); };
   return std::max(pass.join_table().read_walk(position), readers.foremost);
@@ -65,13 +86,18 @@ FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& read
   });
 }
 
+WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers) {
+  return pass.join_table().read_walk(
+      [&](const StepWalk& walk) { return walk.place_of(weights, readers.foremost); });
+}
+
 Status change_factor_at(Pass& pass, const FactorPlace& place) {
   Status status;
   pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
     if (walk.is_past(place)) {
-      status = cannot_begin(place, "this host is past it");
+      status = cannot_begin(place, kPast);
     } else if (!walk.factors().can_append(place.epoch, place.change)) {
-      status = cannot_begin(place, "it does not follow the changes before it on this host");
+      status = cannot_begin(place, kNotAfter);
     } else {
       ring.log_factor(walk.change_factor(place));
     }
@@ -79,16 +105,18 @@ Status change_factor_at(Pass& pass, const FactorPlace& place) {
   return status;
 }
 
-std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
-                                          const Readers& readers) {
-  std::optional<WeightStart> start;
+Status change_weights_at(Pass& pass, const WeightPlace& place) {
+  Status status;
   pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
-    if (walk.history().weights.weights() == weights) return;
-    const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
-    ring.log_weights(entry);
-    start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+    if (walk.is_past(place)) {
+      status = cannot_begin(place, kPast);
+    } else if (!walk.history().weights.can_append(place.epoch, place.change)) {
+      status = cannot_begin(place, kNotAfter);
+    } else {
+      ring.log_weights(walk.change_weights_at(place));
+    }
   });
-  return start;
+  return status;
 }
 
 }  // namespace echoline::engine

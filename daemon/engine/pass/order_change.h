@@ -27,15 +27,18 @@ Status check_weight_change(const Pass& pass);
 // Changes the factor from the next unplanned block on; nothing if it is the present one. The caller
 // fills in the jobs. Only after check_factor_change, in the same step of the stream.
 std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers);
-// Where hosts agree on a change of the factor: from where on nothing of the pass is planned, nor
-// fixed by the states of its readers; the place at which change_factor would put the change; and
-// the change, at a place that they have agreed upon. An error if this pass is past it, or has
-// another order.
-plan::Position first_free(const Pass& pass, const Readers& readers);
-FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers);
-Status change_factor_at(Pass& pass, const FactorPlace& place);
 // As change_factor, the weights, from the next row without echo of which nothing is planned.
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
                                           const Readers& readers);
+
+// Where hosts agree on a change: from where on nothing of the pass is planned, nor fixed by the
+// states of its readers; the place at which the functions above would put the change; and the
+// change, at a place that they have agreed upon. An error if this pass is past it, or has another
+// order.
+plan::Position first_free(const Pass& pass, const Readers& readers);
+FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers);
+WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers);
+Status change_factor_at(Pass& pass, const FactorPlace& place);
+Status change_weights_at(Pass& pass, const WeightPlace& place);
 
 }  // namespace echoline::engine

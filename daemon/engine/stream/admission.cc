@@ -21,7 +21,8 @@ Result<Consumer> Admission::consumer_of(const AttachCall& call, std::uint64_t no
   consumer.rank = request.rank;
   consumer.layout_minor = request.layout_minor;
   // Unknown: the daemon waits for all ranks of the job.
-  consumer.local_ranks = request.local_ranks == 0 ? request.world_size : request.local_ranks;
+  consumer.says_local_ranks = request.local_ranks != 0;
+  consumer.local_ranks = consumer.says_local_ranks ? request.local_ranks : request.world_size;
   consumer.job = {
       .name = std::string(shm::text(request.job)),
       .world_size = request.world_size,
@@ -77,17 +78,17 @@ Result<Start> Admission::start_of(const shm::AttachRequest& request, const Job& 
     const Wish wish = wish_of(request, job);
     // A wish, not a state: with nobody reading, any pass at the position has the right order.
     position = wish.position;
-    // Hosts that agree begin with the configured order, as none knows what others had before.
-    const bool agrees =
-        core_.agrees && request.local_ranks != 0 && job.world_size > request.local_ranks;
-    const Pass* like = agrees ? consumers_.pass_of(job) : wish.same_history_as;
-    start.any_history = like == nullptr && !agrees;
+    // A job on several hosts begins with the configured order, as no host knows what was set on
+    // the others.
+    const bool has_other_hosts = request.local_ranks != 0 && request.local_ranks < job.world_size;
+    const Pass* like = has_other_hosts ? consumers_.pass_of(job) : wish.same_history_as;
+    start.any_history = like == nullptr && !has_other_hosts;
     if (like != nullptr) {
       start.history = like->history();
     } else {
       // Where no other trainer decides, a new pass begins with what was set last.
-      start.history =
-          agrees ? order.configured_history(position.epoch) : order.first_history(position.epoch);
+      start.history = has_other_hosts ? order.configured_history(position.epoch)
+                                      : order.first_history(position.epoch);
     }
     if (!start.history.knows(position.epoch)) {
       return Status(Code::kFailedPrecondition,
@@ -109,7 +110,7 @@ bool Admission::needs_tails(const Consumer& consumer) const {
 PassSet::Wanted Admission::wanted_by(const Consumer& consumer, const Start& start) const {
   return {.position = start.position,
           .history = start.any_history ? nullptr : &start.history,
-          .only_same_history = core_.agrees && consumer.has_other_hosts(),
+          .only_same_history = consumer.has_other_hosts(),
           .tails = needs_tails(consumer),
           .lanes = lanes_of(consumer, core_),
           .also_split_off = false,

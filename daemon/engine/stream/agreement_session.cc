@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "config/values.h"
+#include "engine/stream/agreed_change.h"
+#include "engine/stream/change_check.h"
 
 namespace echoline::engine {
 namespace {
@@ -20,8 +22,9 @@ constexpr std::uint64_t kKeepNs = 4'000'000'000;
 constexpr std::uint64_t kPublishNs = 1'000'000'000;
 constexpr double kSameRatio = 0.01;
 
-Status cannot(const std::string& why) {
-  return {Code::kFailedPrecondition, "the echo factor cannot be changed now: " + why};
+Status cannot(const agree::Change& change, const std::string& why) {
+  const bool is_factor = change.kind == agree::Change::Kind::kFactor;
+  return cannot_change(is_factor ? kAgreedFactorChange : kAgreedWeightChange, why);
 }
 
 // The last of the positions that hosts have named, with the largest batches; or why the hosts
@@ -40,6 +43,11 @@ Result<agree::Reply> common_place(const agree::Run::Party& party) {
                                 "hosts from the same state",
                                 config::format_thousandths(any.factor),
                                 config::format_thousandths(reply.factor)));
+    }
+    if (reply.weights != any.weights) {
+      return Status(Code::kFailedPrecondition,
+                    "the hosts have different weights; start the job on all hosts from the same "
+                    "state");
     }
     if (std::pair(reply.epoch, reply.row) > std::pair(latest.epoch, latest.row)) {
       latest.epoch = reply.epoch;
@@ -81,7 +89,7 @@ AgreementSession::AgreementSession(Names names, agree::Store& store, WithStream 
       run_(store, names_.root, names_.host),
       view_(std::move(view)) {}
 
-Status AgreementSession::follow(std::optional<std::uint32_t> wish, std::uint64_t now_ns) {
+Status AgreementSession::follow(const Wish& wish, std::uint64_t now_ns) {
   const Status status = take_part(wish, now_ns);
   if (status.code() != Code::kFailedPrecondition) return status;
   // What it waits for will never be known.
@@ -91,7 +99,7 @@ Status AgreementSession::follow(std::optional<std::uint32_t> wish, std::uint64_t
   return status;
 }
 
-Status AgreementSession::take_part(std::optional<std::uint32_t> wish, std::uint64_t now_ns) {
+Status AgreementSession::take_part(const Wish& wish, std::uint64_t now_ns) {
   if (!joined_) {
     const agree::Member member = this->member();
     ECHOLINE_TRY(run_.join(member, view_.continues));
@@ -145,7 +153,7 @@ bool AgreementSession::is_own(const Numbered& change) const {
 Status AgreementSession::see_open(const Numbered& change, std::uint64_t now_ns) {
   if (replied_ != change.number) {
     agree::Reply reply{.refusal = "its ranks have left"};
-    with_stream_([&](Stream& stream) { reply = stream.shared_job().hold(change.change.factor); });
+    with_stream_([&](Stream& stream) { reply = stream.shared_job().hold(change.change); });
     if (open_since_ns_ == 0) open_since_ns_ = now_ns;
     ECHOLINE_TRY(run_.reply(change, reply));
     replied_ = change.number;
@@ -184,11 +192,11 @@ Status AgreementSession::cancel(const Numbered& change, std::string why) {
 }
 
 void AgreementSession::see_closed(const Numbered& change) {
-  Result<Switches> result = Switches();
+  Result<SharedJob::Made> result = SharedJob::Made();
   if (change.change.state == agree::Change::State::kCancelled) {
-    result = cannot(change.change.why);
-    log_info({"engine", names_.stream}, "echo factor {}: not changed: {}",
-             config::format_thousandths(change.change.factor), change.change.why);
+    result = cannot(change.change, change.change.why);
+    log_info({"engine", names_.stream}, "{}: not changed: {}", text_of(change.change),
+             change.change.why);
   } else {
     with_stream_([&](Stream& stream) {
       result = stream.shared_job().make(change.change);
@@ -201,7 +209,7 @@ void AgreementSession::see_closed(const Numbered& change) {
   if (is_own(change)) finish(std::move(result));
 }
 
-void AgreementSession::finish(Result<Switches> result) {
+void AgreementSession::finish(Result<SharedJob::Made> result) {
   const bool is_wish = proposal_.has_value() && proposal_->is_wish;
   proposal_.reset();
   if (is_wish) {
@@ -211,9 +219,9 @@ void AgreementSession::finish(Result<Switches> result) {
   }
 }
 
-Status AgreementSession::propose(std::optional<std::uint32_t> wish, std::uint64_t now_ns) {
-  const std::optional<std::uint32_t> factor = wish.has_value() ? wish : wanted_by_ratio(now_ns);
-  if (!factor.has_value() || result_.has_value()) return {};
+Status AgreementSession::propose(const Wish& wish, std::uint64_t now_ns) {
+  Wish wanted = wish.has_value() ? wish : wanted_by_ratio(now_ns);
+  if (!wanted.has_value() || result_.has_value()) return {};
   ECHOLINE_ASSIGN(const agree::Run::Party party, run_.party(0));
   const std::vector<std::uint32_t> missing = agree::missing_ranks(party, view_.job.world_size);
   if (missing.empty()) missing_since_ns_ = 0;
@@ -224,19 +232,19 @@ Status AgreementSession::propose(std::optional<std::uint32_t> wish, std::uint64_
                .until_ns = now_ns + kReplyNs};
   if (!missing.empty()) {
     missing_since_ns_ = 0;
-    finish(cannot(missing_text(missing, view_.job)));
+    finish(cannot(*wanted, missing_text(missing, view_.job)));
     return {};
   }
-  // Where another host was first, the next round sees its change, and the one after that proposes
-  // again.
+  // Where another host was first, its change comes before this one, which is proposed again.
   open_since_ns_ = now_ns;
-  ECHOLINE_ASSIGN(const bool first,
-                  run_.propose({.by = names_.shown, .id = proposal_->id, .factor = *factor}));
+  wanted->by = names_.shown;
+  wanted->id = proposal_->id;
+  ECHOLINE_ASSIGN(const bool first, run_.propose(*wanted));
   if (!first) proposal_.reset();
   return {};
 }
 
-std::optional<std::uint32_t> AgreementSession::wanted_by_ratio(std::uint64_t now_ns) {
+AgreementSession::Wish AgreementSession::wanted_by_ratio(std::uint64_t now_ns) {
   // The host of rank 0 decides for all, and looks at the largest R: where the trainers wait for
   // each other, that of the slowest host.
   if (view_.ranks.empty() || view_.ranks.front() != 0) return std::nullopt;
@@ -253,7 +261,7 @@ std::optional<std::uint32_t> AgreementSession::wanted_by_ratio(std::uint64_t now
     wanted =
         stream.order().echo_factor().wanted_by_ratio(slowest.ratio, slowest.ratio_error, now_ns);
   });
-  return wanted;
+  return wanted ? Wish(agree::Change{.values = {*wanted}}) : std::nullopt;
 }
 
 }  // namespace echoline::engine

@@ -1,5 +1,5 @@
 // One job with ranks on other hosts, as its host sees it through the store: takes part in the
-// changes of the echo factor that its hosts agree upon.
+// changes of the order that its hosts agree upon.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace echoline::engine {
 // that is not finished here, and from whether this host has replied to it.
 class AgreementSession {
  public:
-  using Switches = std::vector<FactorSwitch>;
+  using Wish = std::optional<agree::Change>;
   // Calls its argument with the stream, under the registry's lock; false if the stream is gone.
   using WithStream = std::function<bool(const std::function<void(Stream&)>&)>;
   struct Names {
@@ -39,14 +39,14 @@ class AgreementSession {
 
   const SharedJob::View& view() const { return view_; }
   void see(SharedJob::View view) { view_ = std::move(view); }
-  // One round. `wish`: a factor to change to. An error of the store, or that the run is over.
-  Status follow(std::optional<std::uint32_t> wish, std::uint64_t now_ns);
+  // One round. `wish`: a change to be proposed. An error of the store, or that the run is over.
+  Status follow(const Wish& wish, std::uint64_t now_ns);
   // Something is under way: the next round should be soon.
   bool is_busy() const { return !joined_ || open_since_ns_ != 0; }
   // Its change is on its way: what becomes of it is not known yet.
   bool has_proposal() const { return proposal_.has_value(); }
   // What became of a wish.
-  std::optional<Result<Switches>> take_result() { return std::exchange(result_, {}); }
+  std::optional<Result<SharedJob::Made>> take_result() { return std::exchange(result_, {}); }
   void leave() { run_.leave(); }
 
  private:
@@ -57,7 +57,7 @@ class AgreementSession {
   };
   using Numbered = agree::Run::Numbered;
 
-  Status take_part(std::optional<std::uint32_t> wish, std::uint64_t now_ns);
+  Status take_part(const Wish& wish, std::uint64_t now_ns);
   agree::Member member() const;
   // Registers again what has changed of this host.
   Status publish(std::uint64_t now_ns);
@@ -67,10 +67,10 @@ class AgreementSession {
   Status decide(const Numbered& change, std::uint64_t now_ns);
   Status cancel(const Numbered& change, std::string why);
   // Nothing is open.
-  Status propose(std::optional<std::uint32_t> wish, std::uint64_t now_ns);
-  std::optional<std::uint32_t> wanted_by_ratio(std::uint64_t now_ns);
+  Status propose(const Wish& wish, std::uint64_t now_ns);
+  Wish wanted_by_ratio(std::uint64_t now_ns);
   bool is_own(const Numbered& change) const;
-  void finish(Result<Switches> result);
+  void finish(Result<SharedJob::Made> result);
 
   const Names names_;
   const WithStream with_stream_;
@@ -86,7 +86,7 @@ class AgreementSession {
   std::uint32_t proposals_ = 0;
   std::uint64_t missing_since_ns_ = 0;  // ranks, for a change that is wanted; 0: none are
   std::optional<Proposal> proposal_;
-  std::optional<Result<Switches>> result_;
+  std::optional<Result<SharedJob::Made>> result_;
 };
 
 }  // namespace echoline::engine

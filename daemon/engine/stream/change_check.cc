@@ -3,11 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/pluralize.h"
 #include "echoline/shm/ring_layout.h"
 
 namespace echoline::engine {
 namespace {
+
+// Of a job that does not say how many of its ranks are on this host.
+Status check_ranks_here(const ChangeKind& kind, const Consumers& consumers,
+                        const Consumer& consumer) {
+  if (consumer.says_local_ranks) return {};
+  std::set<std::uint32_t> here;
+  for (const Consumer& other : consumers.all()) {
+    if (other.job == consumer.job) here.insert(other.rank);
+  }
+  if (here.size() == consumer.job.world_size) return {};
+  return cannot_change(
+      kind, fmt::format("{} of {} of job {} are attached, and if the others read on other hosts, "
+                        "the change would begin at another {} there; set local_world_size in its "
+                        "loaders, or wait for all of its ranks",
+                        here.size(), pluralize(consumer.job.world_size, "rank"), consumer.job.name,
+                        kind.place));
+}
 
 Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
                             const Consumer& consumer, const Job* agreed) {
@@ -17,6 +36,7 @@ Status check_ranks_together(const ChangeKind& kind, const Consumers& consumers,
                           "{}; {}",
                           name_of(consumer), kind.place, kind.on_hosts));
   }
+  ECHOLINE_TRY(check_ranks_here(kind, consumers, consumer));
   const std::list<Consumer>& all = consumers.all();
   const bool apart = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
     return other.job == consumer.job && other.pass != consumer.pass;

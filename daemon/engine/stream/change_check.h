@@ -32,8 +32,11 @@ inline constexpr ChangeKind kAgreedFactorChange{
     "the echo factor", "block", "hosts agree on one such job of a stream at a time", 2};
 inline constexpr ChangeKind kWeightChange{
     "the weights", "row",
-    "end the job with a checkpoint, and bring the change in a state that one host has read with it",
+    "name an etcd, by which they agree, in daemon.etcd, or end the job with a checkpoint, and "
+    "bring the change in a state that one host has read with it",
     4};
+inline constexpr ChangeKind kAgreedWeightChange{
+    "the weights", "row", "hosts agree on one such job of a stream at a time", 4};
 
 // kFailedPrecondition: cannot be changed now, and why.
 Status cannot_change(const ChangeKind& kind, const std::string& why);

@@ -37,7 +37,7 @@ std::optional<std::uint32_t> EchoFactor::wanted_by_ratio(double ratio, double er
 void EchoFactor::follow_ratio(std::uint64_t now_ns) {
   const auto& all = attendance_.consumers().all();
   const auto agrees = [](const Consumer& consumer) { return consumer.has_other_hosts(); };
-  // The hosts of a job agree, through FactorAgreement.
+  // The hosts of a job agree, through OrderAgreement.
   if (std::any_of(all.begin(), all.end(), agrees)) return;
   const std::optional<std::uint32_t> wanted =
       wanted_by_ratio(ratio().ratio(), ratio().error(), now_ns);

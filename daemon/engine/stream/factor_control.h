@@ -31,8 +31,8 @@ class FactorControl {
                 const ReattachBarrier& barrier);
 
   const PresentFactor& present() const { return present_; }
-  // Trainers without a state begin with this factor, which an earlier daemon kept; a factor out of
-  // bounds is ignored. Before the first pass.
+  // Trainers without a state begin with this factor, which an earlier daemon kept, or which a job
+  // had on its other hosts; a factor out of bounds is ignored. Passes stay as they are.
   void begin_with(std::uint32_t factor);
   // Whether the present factor, and that of every pass, is this one.
   bool is_everywhere(std::uint32_t factor) const;

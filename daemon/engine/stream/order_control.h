@@ -35,7 +35,7 @@ class OrderControl {
   void begin_with(const OrderSettings& settings);
   // Of a pass that begins with this epoch, without a trainer's state.
   OrderHistory first_history(std::uint32_t epoch) const;
-  // Of a job whose hosts agree on changes, where none of it reads yet: nothing that was set here.
+  // Of a job on several hosts, where none of it reads yet: nothing that was set here.
   OrderHistory configured_history(std::uint32_t epoch) const;
   // Grows with every change. A pass that was built for an older number has the wrong order.
   std::uint64_t changes() const { return echo_factor_.control().changes() + weights_.changes(); }

@@ -1,42 +1,16 @@
 #include "engine/stream/shared_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "agree/run.h"
+#include "engine/stream/agreed_change.h"
 #include "engine/stream/change_check.h"
 
 namespace echoline::engine {
 namespace {
 
-FactorPlace place_of(const agree::Change& change) {
-  return {.epoch = change.place.epoch,
-          .change = {change.place.block, change.factor},
-          .since = {change.place.since_epoch, change.place.since_row}};
-}
-
-std::vector<std::pair<std::uint64_t, std::uint32_t>> list_of(const FactorHistory& factors,
-                                                             std::uint32_t epoch) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> list;
-  for (const plan::FactorChange& change : factors.list(epoch)) {
-    list.emplace_back(change.block, change.factor);
-  }
-  return list;
-}
-
-bool has(const Pass& pass, const agree::Change& change) {
-  return list_of(pass.factors(), change.place.epoch) == change.list;
-}
-
-Status another_order(const agree::Change& change) {
-  return {Code::kFailedPrecondition,
-          fmt::format("the hosts of the job changed the echo factor at block {} of epoch {}, and "
-                      "this host had other changes before; start the job on all hosts from the "
-                      "same state",
-                      change.place.block, change.place.epoch)};
-}
+using Kind = agree::Change::Kind;
 
 }  // namespace
 
@@ -117,14 +91,24 @@ plan::Position SharedJob::start_in(const Pass& pass) const {
   return start;
 }
 
-agree::Reply SharedJob::hold(std::uint32_t factor) {
+Weights SharedJob::weights() const {
+  const std::vector<std::shared_ptr<Pass>> passes = this->passes();
+  return passes.empty() ? Weights() : passes.front()->history().weights.weights();
+}
+
+Status SharedJob::check(const agree::Change& change) const {
+  if (change.kind == Kind::kWeights) return order_.weights().check(change.values, &*job_);
+  return order_.echo_factor().control().check(change.values.front(), &*job_);
+}
+
+agree::Reply SharedJob::hold(const agree::Change& change) {
   agree::Reply reply;
   const std::vector<std::shared_ptr<Pass>> passes = this->passes();
   if (passes.empty()) {
     reply.refusal = "its ranks have left";
     return reply;
   }
-  const Status possible = echo_factor_.control().check(factor, &*job_);
+  const Status possible = check(change);
   if (!possible.ok()) reply.refusal = possible.message();
   holding_ = true;
   for (const std::shared_ptr<Pass>& pass : passes) hold(pass);
@@ -136,6 +120,7 @@ agree::Reply SharedJob::hold(std::uint32_t factor) {
   reply.row = position.row;
   reply.batch_rows_most = readers.batch_rows_most;
   reply.factor = pass.factors().factor();
+  reply.weights = pass.history().weights.weights();
   return reply;
 }
 
@@ -143,42 +128,47 @@ Result<agree::Change> SharedJob::change_from(const agree::Reply& latest,
                                              agree::Change change) const {
   const std::vector<std::shared_ptr<Pass>> passes = this->passes();
   if (passes.empty()) return Status(Code::kFailedPrecondition, "its ranks have left");
-  const FactorPlace place =
-      place_of(*passes.front(), change.factor,
-               {.batch_rows_most = latest.batch_rows_most, .foremost = {latest.epoch, latest.row}});
-  FactorHistory after = passes.front()->factors();
-  after.append(place.epoch, place.change, place.since);
-  change.state = agree::Change::State::kDecided;
-  change.place = {place.epoch, place.change.block, place.since.epoch, place.since.row};
-  change.list = list_of(after, place.epoch);
-  return change;
+  return decided_in(*passes.front(), latest, std::move(change));
 }
 
-Result<std::vector<FactorSwitch>> SharedJob::make(const agree::Change& change) {
+Result<SharedJob::Made> SharedJob::make(const agree::Change& change) {
   decided_.push_back(change);
   if (decided_.size() > agree::Run::kLogMost) decided_.pop_front();
   const std::vector<std::shared_ptr<Pass>> passes = this->passes();
-  std::vector<FactorSwitch> switches;
+  const bool is_factor = change.kind == Kind::kFactor;
+  Made made;
   const auto make_in = [&](Pass& pass) { return bring_up_to_date(pass, start_in(pass)); };
   if (is_new_) {
     // Other jobs had these changes when they were made.
     for (const std::shared_ptr<Pass>& pass : passes) ECHOLINE_TRY(make_in(*pass));
-    return switches;
+    is_factor ? order_.echo_factor().control().begin_with(change.values.front())
+              : order_.weights().begin_with(change.values);
+  } else if (is_factor) {
+    ECHOLINE_ASSIGN(made.factors,
+                    order_.echo_factor().apply(change.values.front(), passes, make_in));
+  } else {
+    ECHOLINE_ASSIGN(made.weights, order_.weights().apply(change.values, passes, make_in));
   }
-  ECHOLINE_ASSIGN(switches, echo_factor_.apply(change.factor, passes, make_in));
-  return switches;
+  return made;
 }
 
 Status SharedJob::bring_up_to_date(Pass& pass, plan::Position start) const {
-  // Changes that the pass has, or that lie before its trainers' states, come first.
-  const auto is_done = [&](const agree::Change& change) {
-    return plan::Position{change.place.since_epoch, change.place.since_row} <= start ||
-           has(pass, change);
-  };
-  const auto last = std::find_if(decided_.rbegin(), decided_.rend(), is_done);
-  for (auto change = last.base(); change != decided_.end(); ++change) {
-    ECHOLINE_TRY(change_factor_at(pass, place_of(*change)));
-    if (!has(pass, *change)) return another_order(*change);
+  ECHOLINE_TRY(bring_up_to_date(pass, start, Kind::kFactor));
+  return bring_up_to_date(pass, start, Kind::kWeights);
+}
+
+// Each kind by itself: a change of the one can be decided first and begin after one of the other.
+Status SharedJob::bring_up_to_date(Pass& pass, plan::Position start, Kind kind) const {
+  std::vector<const agree::Change*> lacking;
+  for (auto change = decided_.rbegin(); change != decided_.rend(); ++change) {
+    if (change->kind != kind) continue;
+    // Those before a change that the pass has, or that lies before its trainers' states, are there.
+    const plan::Position since{change->place.since_epoch, change->place.since_row};
+    if (since <= start || has_change(pass, *change)) break;
+    lacking.push_back(&*change);
+  }
+  for (auto change = lacking.rbegin(); change != lacking.rend(); ++change) {
+    ECHOLINE_TRY(make_change(pass, **change));
   }
   return {};
 }

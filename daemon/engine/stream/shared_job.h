@@ -1,5 +1,5 @@
-// The job of a stream that has ranks on other hosts, as far as the hosts agree on its echo factor:
-// what this host says and does while they do.
+// The job of a stream that has ranks on other hosts, as far as the hosts agree on its order: what
+// this host says and does while they do.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 #include "engine/api/job.h"
 #include "engine/jobs/consumers.h"
 #include "engine/open/stream_core.h"
-#include "engine/stats/ratio_meter.h"
-#include "engine/stream/echo_factor.h"
+#include "engine/stream/order_control.h"
 
 namespace echoline::engine {
 
@@ -22,8 +21,8 @@ namespace echoline::engine {
 // first trainer joins, and from hold(), until release().
 class SharedJob {
  public:
-  SharedJob(const StreamCore& core, const Consumers& consumers, EchoFactor& echo_factor)
-      : core_(core), consumers_(consumers), echo_factor_(echo_factor) {}
+  SharedJob(const StreamCore& core, const Consumers& consumers, OrderControl& order)
+      : core_(core), consumers_(consumers), order_(order) {}
 
   // A trainer has joined its pass. `returns`: it comes from an earlier daemon.
   void note_joined(const Consumer& consumer, bool returns);
@@ -41,12 +40,19 @@ class SharedJob {
   };
   std::optional<View> view() const;
   std::uint64_t session() const { return session_; }
-  // Stops planning, and says from where on this host can change the factor, or why it cannot.
-  agree::Reply hold(std::uint32_t factor);
+  // Those of its last rows that are planned; none without a mixture or without a pass.
+  Weights weights() const;
+  // Stops planning, and says from where on this host can make the change, or why it cannot.
+  agree::Reply hold(const agree::Change& change);
   // The change that this host would make from a position on that all hosts have named.
   Result<agree::Change> change_from(const agree::Reply& latest, agree::Change change) const;
+  // What a change did to the passes: one of the two.
+  struct Made {
+    std::vector<FactorSwitch> factors;
+    std::vector<WeightStart> weights;
+  };
   // Makes a change that was decided. An error: this host has another order than the others.
-  Result<std::vector<FactorSwitch>> make(const agree::Change& change);
+  Result<Made> make(const agree::Change& change);
   // Nothing is open: plans on.
   void release();
 
@@ -58,12 +64,14 @@ class SharedJob {
   std::vector<std::shared_ptr<Pass>> passes() const;
   // Where the pass's trainers of the job began.
   plan::Position start_in(const Pass& pass) const;
+  Status check(const agree::Change& change) const;
   // Makes the decided changes that the pass lacks.
   Status bring_up_to_date(Pass& pass, plan::Position start) const;
+  Status bring_up_to_date(Pass& pass, plan::Position start, agree::Change::Kind kind) const;
 
   const StreamCore& core_;
   const Consumers& consumers_;
-  EchoFactor& echo_factor_;
+  OrderControl& order_;
   std::optional<Job> job_;
   std::uint64_t session_ = 0;
   bool continues_ = false;

@@ -76,7 +76,7 @@ StallReport StallWatch::report(std::uint64_t now_ns) const {
   report.lines = stall_lines(report);
   if (passes_.any_held()) {
     report.lines.push_back(
-        "hosts: no batch is planned until the hosts of the job agree about its echo factor "
+        "hosts: no batch is planned until the hosts of the job agree about a change "
         "(daemon.etcd)");
   }
   return report;

@@ -34,7 +34,7 @@ Stream::Stream(OpenedStream opened, v1::Stream definition, std::uint32_t workers
       reattach_barrier_(std::move(reattach_barrier)),
       admission_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       order_(*core_, definition_, attendance_, passes_, reattach_barrier_),
-      shared_job_(*core_, attendance_.consumers(), order_.echo_factor()),
+      shared_job_(*core_, attendance_.consumers(), order_),
       job_splitter_(*core_, attendance_.consumers(), passes_, attendance_.pending_ranks()),
       attach_queue_(
           admission_, order_, passes_,

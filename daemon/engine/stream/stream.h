@@ -55,7 +55,7 @@ class Stream {
 
   // Changes of it are for a stream that takes trainers (check_open).
   OrderControl& order() { return order_; }
-  // Of FactorAgreement.
+  // Of OrderAgreement.
   SharedJob& shared_job() { return shared_job_; }
   // Its first pass, which fills a ring from the first row on so that the first trainer finds
   // batches ready. Before the stream is known to anyone else.

@@ -11,7 +11,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/memory_budget.h"
 #include "engine/runtime/worker_pool.h"
-#include "engine/stream/factor_agreement.h"
+#include "engine/stream/order_agreement.h"
 #include "engine/stream/sample_service.h"
 #include "engine/stream/stream_driver.h"
 #include "engine/stream/stream_opener.h"
@@ -40,9 +40,7 @@ class StreamRegistry : public Engine {
   }
   Result<std::vector<WeightStart>> set_weights(const std::string& name,
                                                const NamedWeights& weights) override {
-    return change_stream(shared_, driver_, name, [&weights](Stream& stream) {
-      return stream.order().weights().set(weights);
-    });
+    return agreement_.set_weights(name, weights);
   }
   Status forget_echo_place(const std::string& name) override;
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
@@ -78,7 +76,7 @@ class StreamRegistry : public Engine {
   mutable SharedStreams shared_;
   SampleService samples_;
   StreamDriver driver_;
-  FactorAgreement agreement_;
+  OrderAgreement agreement_;
   // Last: its workers may report a failure to the driver until they have ended.
   WorkerPool pool_;
   const StreamOpener opener_;

@@ -45,6 +45,17 @@ Status check_window_memory(const StreamCore& core, const Weights& weights) {
                   config::format_bytes(bytes), config::format_bytes(core.window_floor_bytes)));
 }
 
+// Where the change begins, if the pass lacked it.
+Result<std::optional<WeightStart>> make_agreed(Pass& pass, const WeightControl::MakeAgreed& make) {
+  const WeightHistory before = pass.history().weights;
+  ECHOLINE_TRY(make(pass));
+  const WeightHistory after = pass.history().weights;
+  std::optional<WeightStart> start;
+  if (after.empty() || after.equals_from(after.entries().back().epoch, before)) return start;
+  start = {.jobs = {}, .epoch = after.entries().back().epoch, .row = after.entries().back().row};
+  return start;
+}
+
 }  // namespace
 
 WeightControl::WeightControl(const StreamCore& core, const v1::Stream& definition,
@@ -63,7 +74,7 @@ void WeightControl::begin_with(const Weights& weights) {
   has_changed_ = true;
 }
 
-Result<Weights> WeightControl::with(const NamedWeights& changed) const {
+Result<Weights> WeightControl::with(const NamedWeights& changed, const Weights& base) const {
   const v1::Mix* const mix = config::mix_step(definition_);
   if (mix == nullptr) {
     return Status(Code::kFailedPrecondition,
@@ -72,7 +83,7 @@ Result<Weights> WeightControl::with(const NamedWeights& changed) const {
   if (changed.empty()) return Status(Code::kInvalidArgument, "no weights given");
   std::vector<std::string> names;
   for (const v1::MixSource& source : mix->sources()) names.push_back(source.name());
-  Weights weights = present_;
+  Weights weights = base;
   for (const auto& [name, weight] : changed) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) {
@@ -92,10 +103,11 @@ bool WeightControl::is_everywhere(const Weights& weights) const {
          });
 }
 
-Status WeightControl::check(const Weights& weights) const {
+Status WeightControl::check(const Weights& weights, const Job* agreed) const {
   ECHOLINE_TRY(check_plan(*core_.plan, weights));
   ECHOLINE_TRY(check_window_memory(core_, weights));
-  ECHOLINE_TRY(check_followers(kWeightChange, attendance_.consumers(), barrier_));
+  ECHOLINE_TRY(check_followers(core_.agrees ? kAgreedWeightChange : kWeightChange,
+                               attendance_.consumers(), barrier_, agreed));
   // Checked for all passes before apply() changes the first one: all or none.
   for (const PassSet::Member& member : passes_.members()) {
     ECHOLINE_TRY(check_weight_change(*member.pass));
@@ -104,19 +116,25 @@ Status WeightControl::check(const Weights& weights) const {
 }
 
 Result<std::vector<WeightStart>> WeightControl::set(const NamedWeights& changed) {
-  ECHOLINE_ASSIGN(const Weights weights, with(changed));
+  ECHOLINE_ASSIGN(const Weights weights, with(changed, present_));
   // A repetition of the present weights is no change, and never refused.
   if (is_everywhere(weights)) return std::vector<WeightStart>();
   ECHOLINE_TRY(check(weights));
-  // As EchoFactor::change: batches with the weights from before would delay the next trainer.
-  if (weights != present_ && attendance_.pending_ranks().missing_jobs().empty()) {
-    idle_ = passes_.take_idle([this](const Pass& pass) { return attendance_.is_idle(pass); });
-  }
-  kept_ = weights;
   return apply(weights);
 }
 
-std::vector<WeightStart> WeightControl::apply(const Weights& weights) {
+// As EchoFactor::apply: batches with the weights from before would delay the next trainer.
+void WeightControl::leave_idle() {
+  if (!attendance_.pending_ranks().missing_jobs().empty()) return;
+  const auto is_idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
+  for (auto& pass : passes_.take_idle(is_idle)) idle_.push_back(std::move(pass));
+}
+
+Result<std::vector<WeightStart>> WeightControl::apply(
+    const Weights& weights, const std::vector<std::shared_ptr<Pass>>& agreed,
+    const MakeAgreed& make) {
+  if (weights != present_) leave_idle();
+  kept_ = weights;
   // Before the passes: trainers that attach later find the present weights, in whichever pass.
   present_ = weights;
   has_changed_ = true;
@@ -125,8 +143,13 @@ std::vector<WeightStart> WeightControl::apply(const Weights& weights) {
   const Consumers& consumers = attendance_.consumers();
   for (const PassSet::Member& member : passes_.members()) {
     Pass& pass = *member.pass;
-    std::optional<WeightStart> start =
-        change_weights(pass, weights, readers_of(pass, consumers, core_));
+    const bool is_agreed = std::ranges::find(agreed, member.pass) != agreed.end();
+    std::optional<WeightStart> start;
+    if (is_agreed) {
+      ECHOLINE_ASSIGN(start, make_agreed(pass, make));
+    } else {
+      start = change_weights(pass, weights, readers_of(pass, consumers, core_));
+    }
     if (!start.has_value()) continue;
     log_info({"engine", core_.name}, "weights {} from row {} of epoch {} on, counted without echo",
              text_of(weights), start->row, start->epoch);

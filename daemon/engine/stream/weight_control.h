@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,14 +29,27 @@ class WeightControl {
 
   // Those that were set last; none without a mixture.
   const Weights& present() const { return present_; }
-  // Trainers without a state begin with these, which an earlier daemon kept; ignored where the plan
-  // does not accept them. Before the first pass.
+  // Trainers without a state begin with these, which an earlier daemon kept, or which a job had on
+  // its other hosts; ignored where the plan does not accept them. Passes stay as they are.
   void begin_with(const Weights& weights);
   // Every pass continues with some other weights from its next row without echo that is not
   // planned. Errors change nothing: kInvalidArgument names the source or the weight;
   // kFailedPrecondition if the stream is no mixture, or if not all trainers could follow. Returns
   // one entry for each pass that had other weights.
   Result<std::vector<WeightStart>> set(const NamedWeights& changed);
+
+  // The parts of set(), for a job whose hosts agree on the place of the change: `base` with these
+  // changed;
+  Result<Weights> with(const NamedWeights& changed, const Weights& base) const;
+  // whether the present weights, and those of every pass, are these;
+  bool is_everywhere(const Weights& weights) const;
+  // ok if a change is possible now and every trainer can follow it;
+  Status check(const Weights& weights, const Job* agreed = nullptr) const;
+  // and the change, see FactorControl::apply.
+  using MakeAgreed = std::function<Status(Pass& pass)>;
+  Result<std::vector<WeightStart>> apply(const Weights& weights,
+                                         const std::vector<std::shared_ptr<Pass>>& agreed = {},
+                                         const MakeAgreed& make = {});
 
   // Grows with every change. A pass that was built for an older number has the wrong weights.
   std::uint64_t changes() const { return changes_; }
@@ -49,12 +63,8 @@ class WeightControl {
   std::optional<Weights> take_kept() { return std::exchange(kept_, {}); }
 
  private:
-  // The present weights with these changed.
-  Result<Weights> with(const NamedWeights& changed) const;
-  bool is_everywhere(const Weights& weights) const;
-  // Ok if a change is possible now and every trainer can follow it.
-  Status check(const Weights& weights) const;
-  std::vector<WeightStart> apply(const Weights& weights);
+  // Passes with the earlier weights that nobody reads, before a change.
+  void leave_idle();
 
   const StreamCore& core_;
   const v1::Stream& definition_;

@@ -99,28 +99,35 @@ std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, s
 
 void StepWalk::walk_tails() {
   tails_ = true;
-  // Only for an epoch that has steps left: one that was ended without its tail stays so
-  // (tails_from).
+  // An epoch that was ended without its tail stays so (tails_from).
   if (position_.row < end_) end_ = epoch_->rows();
 }
 
-const shm::WeightLogEntry& StepWalk::change_weights(const Weights& weights, plan::Position from) {
-  WeightHistory& history = history_.weights;
+WeightPlace StepWalk::place_of(const Weights& weights, plan::Position from) const {
   from = std::max(from, position_);
-  if (from == position_ && position_.row >= end_) from = {position_.epoch + 1, 0};
-  if (!history.empty() && history.entries().back().epoch > from.epoch) {
+  // Also where another host may have walked the epoch to its end already.
+  const bool is_tail = plan_.spec().last == plan::LastBatch::kDrop &&
+                       from.row + plan_.spec().batch_rows > factors().rows(from.epoch);
+  if (from == position_ ? position_.row >= end_ : is_tail) from = {from.epoch + 1, 0};
+  if (!history_.weights.empty() && history_.weights.entries().back().epoch > from.epoch) {
     // The one before begins later still, and was to hold from there on.
-    const shm::WeightLogEntry& later = history.entries().back();
+    const shm::WeightLogEntry& later = history_.weights.entries().back();
     from = {later.epoch, later.since_epoch == later.epoch ? later.since_row - 1 : 0};
   }
   const std::optional<plan::WeightChange> change = weights_within(from, weights);
-  if (!change) {
-    return history.append(from.epoch + 1, {.row = 0, .weights = weights}, {from.epoch + 1, 1});
-  }
-  const shm::WeightLogEntry& entry =
-      history.append(from.epoch, *change, {from.epoch, from.row + 1});
-  if (from.epoch == position_.epoch) remake_epoch();
+  if (!change) return {from.epoch + 1, {.row = 0, .weights = weights}, {from.epoch + 1, 1}};
+  return {from.epoch, *change, {from.epoch, from.row + 1}};
+}
+
+const shm::WeightLogEntry& StepWalk::change_weights_at(const WeightPlace& place) {
+  const auto& entry = history_.weights.append(place.epoch, place.change, place.since);
+  if (place.epoch == position_.epoch) remake_epoch();
   return entry;
+}
+
+bool StepWalk::is_past(const WeightPlace& place) const {
+  if (place.epoch != position_.epoch) return place.epoch < position_.epoch;
+  return rows_left() == 0 || place.change.row < epoch_->next_item(position_.row);
 }
 
 std::optional<plan::WeightChange> StepWalk::weights_within(plan::Position from,

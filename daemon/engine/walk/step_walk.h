@@ -34,6 +34,13 @@ struct FactorPlace {
   plan::Position since;  // states from there on hold it
 };
 
+// Where a change of the weights begins.
+struct WeightPlace {
+  std::uint32_t epoch = 0;
+  plan::WeightChange change;
+  plan::Position since;  // states from there on hold it
+};
+
 // Not thread safe.
 class StepWalk {
  public:
@@ -63,15 +70,19 @@ class StepWalk {
                                            plan::Position from = {}) {
     return change_factor(place_of(factor, clear_rows, from));
   }
-  // The place at which change_factor would put it.
+  // Likewise other weights, which the plan accepts as those of whole epochs, from the first row
+  // without echo on of which nothing was walked.
+  const shm::WeightLogEntry& change_weights(const Weights& weights, plan::Position from = {}) {
+    return change_weights_at(place_of(weights, from));
+  }
+  // The places at which these put a change.
   FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
+  WeightPlace place_of(const Weights& weights, plan::Position from) const;
+  bool is_past(const FactorPlace& place) const;
+  bool is_past(const WeightPlace& place) const;
   // At a place that is not past, and that the history can append.
   const shm::FactorLogEntry& change_factor(const FactorPlace& place);
-  bool is_past(const FactorPlace& place) const;
-  // Other weights of the sources from the first row without echo on of which nothing was walked,
-  // nor lies before `from`; from the next epoch on where this one has no such row. The plan accepts
-  // them as those of whole epochs.
-  const shm::WeightLogEntry& change_weights(const Weights& weights, plan::Position from = {});
+  const shm::WeightLogEntry& change_weights_at(const WeightPlace& place);
   void forget_changes_before(std::uint32_t epoch) { history_.forget_before(epoch); }
 
  private:

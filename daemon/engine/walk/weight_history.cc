@@ -100,6 +100,14 @@ bool WeightHistory::equals_from(std::uint32_t epoch, const WeightHistory& other)
   return std::ranges::all_of(entries_, agrees) && std::ranges::all_of(other.entries_, agrees);
 }
 
+bool WeightHistory::can_append(std::uint32_t epoch, const plan::WeightChange& change) const {
+  if (!entries_.empty() && entries_.back().epoch > epoch) return false;
+  std::vector<plan::WeightChange> changes = list(epoch);
+  if (!changes.empty() && changes.back().row == change.row) changes.pop_back();
+  changes.push_back(change);
+  return plan_->check_weights(changes).ok();
+}
+
 const shm::WeightLogEntry& WeightHistory::append(std::uint32_t epoch,
                                                  const plan::WeightChange& change,
                                                  plan::Position since) {

@@ -36,6 +36,8 @@ class WeightHistory {
   // Whether it walks `epoch` and all later ones as the other does.
   bool equals_from(std::uint32_t epoch, const WeightHistory& other) const;
 
+  // Whether the plan can keep such a change after the last one, or in its place.
+  bool can_append(std::uint32_t epoch, const plan::WeightChange& change) const;
   // From a row of `epoch` on, which is none before the last entry's. States from `since` on hold
   // it.
   const shm::WeightLogEntry& append(std::uint32_t epoch, const plan::WeightChange& change,

@@ -96,34 +96,22 @@ Status check_dates(const TlsPaths& files, const X509& certificate) {
 }
 
 Status check_authorities(const TlsPaths& files, const std::string& text) {
-  const std::string& path = files.client_ca;
+  const std::string& path = files.authorities;
   const std::vector<Certificate> authorities = certificates_in(text);
-  if (authorities.empty())
-    return wrong(files, "client_ca", path, "holds no certificate in PEM form");
+  if (authorities.empty()) {
+    return wrong(files, files.authorities_key, path, "holds no certificate in PEM form");
+  }
   // One valid authority is enough: others may stay in the file after their renewal.
   for (const Certificate& one : authorities) {
     if (!is_over(*one)) return Status();
   }
-  return wrong(files, "client_ca", path, "all authorities in it have expired; renew them");
+  return wrong(files, files.authorities_key, path,
+               "all authorities in it have expired; renew them");
 }
 
-}  // namespace
-
-TlsPaths tls_paths(const v1::ControlAccess& access) {
-  return {"daemon.control", access.certificate(), access.key(), access.client_ca()};
-}
-
-TlsPaths tls_paths(const v1::Serve& serve) {
-  return {"daemon.serve", serve.certificate(), serve.key(), serve.client_ca()};
-}
-
-// OpenSSL's objects live for this check only; gRPC parses the same texts again.
-Result<TlsMaterial> load_tls(const TlsPaths& files) {
-  TlsMaterial material;
-  ECHOLINE_ASSIGN(material.certificate, read_file(files, "certificate", files.certificate));
-  ECHOLINE_ASSIGN(material.key, read_file(files, "key", files.key));
-  ECHOLINE_ASSIGN(material.client_ca, read_file(files, "client_ca", files.client_ca));
-  // The first certificate is the server's own; the others lead to the authority.
+// Checks them as a pair; the end of the certificate, in seconds since 1970.
+Result<std::int64_t> check_pair(const TlsPaths& files, const TlsMaterial& material) {
+  // The first certificate is the own one; the others lead to the authority.
   const std::vector<Certificate> chain = certificates_in(material.certificate);
   if (chain.empty()) {
     return wrong(files, "certificate", files.certificate, "holds no certificate in PEM form");
@@ -141,8 +129,35 @@ Result<TlsMaterial> load_tls(const TlsPaths& files) {
                              files.certificate));
   }
   ECHOLINE_TRY(check_dates(files, *chain.front()));
-  ECHOLINE_TRY(check_authorities(files, material.client_ca));
-  material.not_after = seconds_of(X509_get0_notAfter(chain.front().get()));
+  return seconds_of(X509_get0_notAfter(chain.front().get()));
+}
+
+}  // namespace
+
+TlsPaths tls_paths(const v1::ControlAccess& access) {
+  return {"daemon.control", access.certificate(), access.key(), access.client_ca(), "client_ca"};
+}
+
+TlsPaths tls_paths(const v1::Serve& serve) {
+  return {"daemon.serve", serve.certificate(), serve.key(), serve.client_ca(), "client_ca"};
+}
+
+TlsPaths tls_paths(const v1::Etcd& etcd) {
+  return {"daemon.etcd", etcd.certificate(), etcd.key(), etcd.server_ca(), "server_ca"};
+}
+
+// OpenSSL's objects live for this check only; gRPC parses the same texts again.
+Result<TlsMaterial> load_tls(const TlsPaths& files) {
+  TlsMaterial material;
+  if (!files.certificate.empty()) {
+    ECHOLINE_ASSIGN(material.certificate, read_file(files, "certificate", files.certificate));
+    ECHOLINE_ASSIGN(material.key, read_file(files, "key", files.key));
+    ECHOLINE_ASSIGN(material.not_after, check_pair(files, material));
+  }
+  if (!files.authorities.empty()) {
+    ECHOLINE_ASSIGN(material.client_ca, read_file(files, files.authorities_key, files.authorities));
+    ECHOLINE_TRY(check_authorities(files, material.client_ca));
+  }
   return material;
 }
 
@@ -159,7 +174,7 @@ Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const TlsPaths& files) {
 
 TlsFiles::Marks TlsFiles::stat_files() const {
   Marks marks;
-  const std::array paths{&files_.certificate, &files_.key, &files_.client_ca};
+  const std::array paths{&files_.certificate, &files_.key, &files_.authorities};
   for (std::size_t i = 0; i < marks.size(); ++i) {
     struct stat found {};
     // -1 bytes: differs from every file, so its return is a change.

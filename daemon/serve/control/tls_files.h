@@ -22,18 +22,21 @@ struct TlsMaterial {
   std::int64_t not_after = 0;  // of the certificate, seconds since 1970
 };
 
-// The files of mutual TLS, and the block of the configuration that names them, for errors.
+// The files of TLS, and the keys of the configuration that name them, for errors.
 struct TlsPaths {
   std::string block;  // as "daemon.control"
   std::string certificate;
   std::string key;
-  std::string client_ca;
+  std::string authorities;
+  std::string authorities_key;  // "client_ca" or "server_ca"
 };
 TlsPaths tls_paths(const v1::ControlAccess& access);
 TlsPaths tls_paths(const v1::Serve& serve);
+TlsPaths tls_paths(const v1::Etcd& etcd);
 
 // Reads the files and checks that the key belongs to the certificate, that the certificate is valid
-// now, and that one authority is. An error names the file and the remedy.
+// now, and that one authority is; files that are not named are left out. An error names the file
+// and the remedy.
 Result<TlsMaterial> load_tls(const TlsPaths& files);
 
 // The current material. One thread calls poll(); any thread may call the other functions.

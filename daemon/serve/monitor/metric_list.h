@@ -84,8 +84,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_draining", "", "1 while the daemon drains its passes before it stops, else 0."},
     {"echoline_echo_factor", "stream", "Mean number of uses of each item."},
     {"echoline_echo_factor_awaits_hosts", "stream",
-     "1 while no batch is planned because the hosts of a job have to agree about its echo factor; "
-     "with `daemon.etcd`, for streams whose factor can change."},
+     "1 while no batch is planned because the hosts of a job have to agree about a change of its "
+     "echo factor or weights; with `daemon.etcd`, for streams where these can change."},
     {"echoline_etcd_requests_total", "outcome",
      "Requests to the etcd of `daemon.etcd`, by outcome: answered, or failed at all endpoints."},
     {"echoline_fetch_queue_records", "stream",

@@ -1,5 +1,6 @@
-// Changes of the echo factor. Those of jobs on several hosts begin at the same place of the order
-// on all of them: their daemons agree through the store of daemon.etcd.
+// Changes of the echo factor and of the weights of a mixture. Those of jobs on several hosts begin
+// at the same place of the order on all of them: their daemons agree through the store of
+// daemon.etcd.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +22,28 @@ namespace echoline::engine {
 
 // Any thread. With daemon.etcd, a thread of its own, "agree", asks the store, and takes the
 // registry's lock only to talk to a stream.
-class FactorAgreement {
+class OrderAgreement {
  public:
   // What it refers to outlives it.
-  FactorAgreement(SharedStreams& shared, StreamDriver& driver, const v1::Daemon& daemon);
-  ~FactorAgreement() { stop(); }
+  OrderAgreement(SharedStreams& shared, StreamDriver& driver, const v1::Daemon& daemon);
+  ~OrderAgreement() { stop(); }
   // Leaves all runs. No change can be made afterwards.
   void stop() ECHOLINE_EXCLUDES(mutex_);
 
-  // See Engine. Waits some seconds for the other hosts of a job.
+  // See Engine. They wait some seconds for the other hosts of a job.
   Result<std::vector<FactorStart>> set_echo(const std::string& stream, std::uint32_t factor)
+      ECHOLINE_EXCLUDES(shared_.mutex, mutex_);
+  Result<std::vector<WeightStart>> set_weights(const std::string& stream,
+                                               const NamedWeights& changed)
       ECHOLINE_EXCLUDES(shared_.mutex, mutex_);
   // The requests to the store, if there is one.
   void report(EngineStats& stats) const;
 
  private:
+  using Made = SharedJob::Made;
   struct Wish {
-    std::uint32_t factor = 0;
-    std::optional<Result<std::vector<FactorSwitch>>> result;
+    agree::Change change;
+    std::optional<Result<Made>> result;
   };
   struct Known {
     std::uint64_t generation = 0;  // of the stream's name
@@ -46,8 +51,7 @@ class FactorAgreement {
     bool over = false;  // it takes no part any more
   };
 
-  Result<std::vector<FactorSwitch>> agree(const std::string& stream, std::uint32_t factor)
-      ECHOLINE_EXCLUDES(mutex_);
+  Result<Made> agree(const std::string& stream, agree::Change change) ECHOLINE_EXCLUDES(mutex_);
   void loop() ECHOLINE_EXCLUDES(mutex_);
   // One round of all streams. True if something is under way, so that the next one is soon.
   bool do_round() ECHOLINE_EXCLUDES(shared_.mutex, mutex_);
@@ -57,8 +61,7 @@ class FactorAgreement {
                                           const Stream& at, SharedJob::View view);
   void note(const std::string& stream, Known& known, const Status& status);
   std::shared_ptr<Wish> wish_of(const std::string& stream) ECHOLINE_EXCLUDES(mutex_);
-  void fulfil(const std::string& stream, Result<std::vector<FactorSwitch>> result)
-      ECHOLINE_EXCLUDES(mutex_);
+  void fulfil(const std::string& stream, Result<Made> result) ECHOLINE_EXCLUDES(mutex_);
 
   SharedStreams& shared_;
   StreamDriver& driver_;

@@ -1,4 +1,4 @@
-#include "engine/stream/factor_agreement.h"
+#include "engine/stream/order_agreement.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -53,13 +53,29 @@ agree::EtcdOptions options_of(const v1::Etcd& etcd) {
           .key = etcd.key()};
 }
 
-// Whether the hosts of a job have to agree on a change; errors as those of EchoFactor::set.
-Result<bool> has_to_agree(Stream& stream, std::uint32_t factor) {
+// A change on which the hosts of a job have to agree.
+using Wanted = std::optional<agree::Change>;
+
+// Errors as those of EchoFactor::set.
+Result<Wanted> wanted_of(Stream& stream, std::uint32_t factor) {
   const std::optional<SharedJob::View> shared = stream.shared_job().view();
-  if (!shared.has_value() || stream.core()->auto_factor) return false;
+  if (!shared.has_value() || stream.core()->auto_factor) return Wanted();
   const FactorControl& control = stream.order().echo_factor().control();
   ECHOLINE_TRY(control.check(factor, &shared->job));
-  return !control.is_everywhere(factor);
+  if (control.is_everywhere(factor)) return Wanted();
+  return Wanted(agree::Change{.values = {factor}});
+}
+
+// Errors as those of WeightControl::set.
+Result<Wanted> wanted_of(Stream& stream, const NamedWeights& changed) {
+  const std::optional<SharedJob::View> shared = stream.shared_job().view();
+  if (!shared.has_value()) return Wanted();
+  const WeightControl& control = stream.order().weights();
+  // What was set last on this host may be others than those of the job.
+  ECHOLINE_ASSIGN(Weights weights, control.with(changed, stream.shared_job().weights()));
+  ECHOLINE_TRY(control.check(weights, &shared->job));
+  if (control.is_everywhere(weights)) return Wanted();
+  return Wanted(agree::Change{.kind = agree::Change::Kind::kWeights, .values = std::move(weights)});
 }
 
 // With the exact rows, which takes too long for the lock.
@@ -82,8 +98,8 @@ std::string unique_id() {
 
 }  // namespace
 
-FactorAgreement::FactorAgreement(SharedStreams& shared, StreamDriver& driver,
-                                 const v1::Daemon& daemon)
+OrderAgreement::OrderAgreement(SharedStreams& shared, StreamDriver& driver,
+                               const v1::Daemon& daemon)
     : shared_(shared),
       driver_(driver),
       has_store_(daemon.has_etcd()),
@@ -92,12 +108,12 @@ FactorAgreement::FactorAgreement(SharedStreams& shared, StreamDriver& driver,
   if (has_store_) thread_ = std::thread([this] { loop(); });
 }
 
-void FactorAgreement::report(EngineStats& stats) const {
+void OrderAgreement::report(EngineStats& stats) const {
   if (!has_store_) return;
   stats.etcd = {.answered = counts_.answered.load(), .failed = counts_.failed.load()};
 }
 
-void FactorAgreement::stop() {
+void OrderAgreement::stop() {
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
@@ -110,31 +126,44 @@ void FactorAgreement::stop() {
 }
 
 // A change is one step under the lock; finding the exact rows takes up to a second, without it.
-Result<std::vector<FactorStart>> FactorAgreement::set_echo(const std::string& stream,
-                                                           std::uint32_t factor) {
+Result<std::vector<FactorStart>> OrderAgreement::set_echo(const std::string& stream,
+                                                          std::uint32_t factor) {
   std::shared_ptr<StreamCore> core;
-  bool must_agree = false;
+  Wanted wanted;
   const auto set = [&](Stream& found) -> Result<Switches> {
     core = found.core();
-    ECHOLINE_ASSIGN(must_agree, has_to_agree(found, factor));
-    return must_agree ? Switches() : found.order().echo_factor().set(factor);
+    ECHOLINE_ASSIGN(wanted, wanted_of(found, factor));
+    return wanted ? Switches() : found.order().echo_factor().set(factor);
   };
   ECHOLINE_ASSIGN(Switches switches, change_stream(shared_, driver_, stream, set));
-  if (must_agree) {
-    ECHOLINE_ASSIGN(switches, agree(stream, factor));
+  if (wanted) {
+    ECHOLINE_ASSIGN(Made made, agree(stream, *std::move(wanted)));
+    switches = std::move(made.factors);
   }
   return starts_of(*core->plan, std::move(switches));
 }
 
-Result<std::vector<FactorSwitch>> FactorAgreement::agree(const std::string& stream,
-                                                         std::uint32_t factor) {
+Result<std::vector<WeightStart>> OrderAgreement::set_weights(const std::string& stream,
+                                                             const NamedWeights& changed) {
+  Wanted wanted;
+  const auto set = [&](Stream& found) -> Result<std::vector<WeightStart>> {
+    ECHOLINE_ASSIGN(wanted, wanted_of(found, changed));
+    return wanted ? std::vector<WeightStart>() : found.order().weights().set(changed);
+  };
+  ECHOLINE_ASSIGN(std::vector<WeightStart> starts, change_stream(shared_, driver_, stream, set));
+  if (!wanted) return starts;
+  ECHOLINE_ASSIGN(Made made, agree(stream, *std::move(wanted)));
+  return std::move(made.weights);
+}
+
+Result<SharedJob::Made> OrderAgreement::agree(const std::string& stream, agree::Change change) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  const auto wish = std::make_shared<Wish>(Wish{.factor = factor, .result = {}});
+  const auto wish = std::make_shared<Wish>(Wish{.change = std::move(change), .result = {}});
   MutexLock lock(mutex_);
   if (stopping_) return Status(Code::kUnavailable, "the daemon is going down");
   if (!wishes_.try_emplace(stream, wish).second) {
     return Status(Code::kFailedPrecondition,
-                  "the hosts are about to change the echo factor already; ask again");
+                  "the hosts are about to make another change already; ask again");
   }
   woken_ = true;
   changed_.notify_all();
@@ -143,10 +172,10 @@ Result<std::vector<FactorSwitch>> FactorAgreement::agree(const std::string& stre
   if (wish->result.has_value()) return *std::move(wish->result);
   wishes_.erase(stream);
   return Status(Code::kDeadlineExceeded,
-                "etcd did not answer in time: the factor may still change, `show` has it");
+                "etcd did not answer in time: the change may still come, `show` has it");
 }
 
-void FactorAgreement::loop() {
+void OrderAgreement::loop() {
   ::pthread_setname_np(::pthread_self(), "agree");
   bool soon = false;
   while (true) {
@@ -163,13 +192,13 @@ void FactorAgreement::loop() {
   for (auto& [stream, known] : known_) known.session->leave();
 }
 
-bool FactorAgreement::do_round() {
+bool OrderAgreement::do_round() {
   update_sessions();
   bool busy = false;
   for (auto& [stream, known] : known_) {
     const std::shared_ptr<Wish> wish = wish_of(stream);
-    const auto factor = wish == nullptr ? std::nullopt : std::optional(wish->factor);
-    if (!known.over) note(stream, known, known.session->follow(factor, monotonic_ns()));
+    const Wanted change = wish == nullptr ? Wanted() : Wanted(wish->change);
+    if (!known.over) note(stream, known, known.session->follow(change, monotonic_ns()));
     busy |= known.session->is_busy() || wish != nullptr;
     if (auto result = known.session->take_result()) fulfil(stream, *std::move(result));
   }
@@ -188,7 +217,7 @@ bool FactorAgreement::do_round() {
   return busy && !failing_;
 }
 
-void FactorAgreement::update_sessions() {
+void OrderAgreement::update_sessions() {
   std::vector<std::unique_ptr<AgreementSession>> ended;
   {
     const MutexLock lock(shared_.mutex);
@@ -215,9 +244,9 @@ void FactorAgreement::update_sessions() {
   for (const auto& session : ended) session->leave();
 }
 
-std::unique_ptr<AgreementSession> FactorAgreement::begin(const std::string& stream,
-                                                         std::uint64_t generation, const Stream& at,
-                                                         SharedJob::View view) {
+std::unique_ptr<AgreementSession> OrderAgreement::begin(const std::string& stream,
+                                                        std::uint64_t generation, const Stream& at,
+                                                        SharedJob::View view) {
   const auto with_stream = [this, stream, generation,
                             session = view.session](const std::function<void(Stream&)>& use) {
     const MutexLock lock(shared_.mutex);
@@ -236,26 +265,25 @@ std::unique_ptr<AgreementSession> FactorAgreement::begin(const std::string& stre
       store_, with_stream, std::move(view));
 }
 
-void FactorAgreement::note(const std::string& stream, Known& known, const Status& status) {
+void OrderAgreement::note(const std::string& stream, Known& known, const Status& status) {
   if (status.ok()) {
     if (std::exchange(failing_, false)) log_info({"engine", stream}, "etcd answers again");
     return;
   }
   known.over = status.code() == Code::kFailedPrecondition;
   if (!std::exchange(failing_, !known.over) || failure_log_.due(monotonic_ns())) {
-    log_warning({"engine", stream}, "the hosts cannot agree on changes of the echo factor: {}",
-                status.message());
+    log_warning({"engine", stream}, "the hosts cannot agree on changes: {}", status.message());
   }
   if (known.over || !known.session->has_proposal()) fulfil(stream, status);
 }
 
-std::shared_ptr<FactorAgreement::Wish> FactorAgreement::wish_of(const std::string& stream) {
+std::shared_ptr<OrderAgreement::Wish> OrderAgreement::wish_of(const std::string& stream) {
   const MutexLock lock(mutex_);
   const auto wish = wishes_.find(stream);
   return wish == wishes_.end() ? nullptr : wish->second;
 }
 
-void FactorAgreement::fulfil(const std::string& stream, Result<std::vector<FactorSwitch>> result) {
+void OrderAgreement::fulfil(const std::string& stream, Result<Made> result) {
   {
     const MutexLock lock(mutex_);
     const auto wish = wishes_.find(stream);
