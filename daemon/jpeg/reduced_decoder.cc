@@ -33,6 +33,9 @@ bool ReducedDecoder::start(const Header& header, Bytes file, const Window& windo
   stride_ = std::size_t{mcu_columns_} * side_ + kRowPadding;
   samples_.resize(stride_ * side_ * header.component_count);
   if (!scan_.begin(header, file)) return false;
+  for (std::size_t i = 0; i < header.component_count; ++i) {
+    if (component_by(i) == kBlockSide) scan_.leave_ac_out(i);
+  }
   place_ = scan_.front();
   return scan_.skip(place_, std::uint64_t{mcu_row_} * geometry_.mcu_columns);
 }
@@ -53,15 +56,20 @@ bool ReducedDecoder::decode_mcu_row() {
   return scan_.skip(place_, geometry_.mcu_columns - mcu_left_ - mcu_columns_);
 }
 
-// The samples of the batch, which begins with MCU `first_mcu` of the window. A block of chroma gets
-// as many samples as the luma blocks of its MCU together, so it is reduced by less.
+// A block of chroma gets as many samples as the luma blocks of its MCU together, so it is reduced by
+// less.
+std::uint32_t ReducedDecoder::component_by(std::size_t component) const {
+  return component == 0 ? by_ : by_ / geometry_.horizontal;
+}
+
+// The samples of the batch, which begins with MCU `first_mcu` of the window.
 void ReducedDecoder::make_samples(std::uint32_t first_mcu, std::size_t count) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     const std::size_t wide = i == 0 ? geometry_.horizontal : 1;
     const std::size_t each = i == 0 ? wide * geometry_.vertical : 1;
-    const std::size_t block_side = side_ / wide;
-    const std::uint32_t by = kBlockSide / static_cast<std::uint32_t>(block_side);
+    const std::uint32_t by = component_by(i);
+    const std::size_t block_side = kBlockSide / by;
     std::size_t full_count = 0;
     std::size_t flat_count = 0;
     for (std::size_t mcu = 0; mcu < count; ++mcu) {

@@ -31,6 +31,8 @@ class ReducedDecoder {
   bool finish();
 
  private:
+  // What the sides of the component's blocks are divided by.
+  std::uint32_t component_by(std::size_t component) const;
   bool decode_mcu_row();
   void make_samples(std::uint32_t first_mcu, std::size_t count);
   std::uint8_t* row(std::size_t component, std::size_t y);

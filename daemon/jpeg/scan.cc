@@ -46,6 +46,10 @@ bool Scan::choose_tables(const Header& header) {
   return true;
 }
 
+void Scan::leave_ac_out(std::size_t component) {
+  for (McuBlock& block : plan_.blocks) block.dc_only |= block.component == component;
+}
+
 void Scan::begin_interval(Place& place, std::size_t number) const {
   place.interval = number;
   place.left_in_interval = interval_mcus_;
