@@ -123,8 +123,8 @@ bool Scan::decode(Place& place, std::size_t count, Batch& batch) const {
 
 bool Scan::decode(std::array<Place, 2>& places, std::size_t count,
                   std::array<Batch, 2>& batches) const {
-  // Where a restart is due at one place, it may not be at the other.
-  if (restarts_) {
+  // Where a restart is due at one place, it may not be at the other. The loop for two decodes all.
+  if (restarts_ || plan_.blocks[0].dc_only) {
     return decode(places[0], count, batches[0]) && decode(places[1], count, batches[1]);
   }
   for (Place& place : places) {
