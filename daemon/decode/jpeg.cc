@@ -45,8 +45,7 @@ class JpegReader final : public ImageReader {
   bool read_own(const Region& region, Colors colors, std::uint8_t* out);
   template <typename Own>
   bool read_rows(Own& own, const Region& region, Colors colors, std::uint8_t* out);
-  bool read_reduced(const Region& region, Colors colors, std::uint8_t* out);
-  bool read_whole(const Region& region, Colors colors, jpeg::SeekPoints points, std::uint8_t* out);
+  bool read_with(jpeg::SeekPoints points, const Region& region, Colors colors, std::uint8_t* out);
 
   const JpegShared* const shared_;
   const std::unique_ptr<ImageReader> libjpeg_ = make_libjpeg_reader();
@@ -110,25 +109,23 @@ Status JpegReader::read(const Region& region, Colors colors, std::uint8_t* out) 
 }
 
 bool JpegReader::read_own(const Region& region, Colors colors, std::uint8_t* out) {
-  if (by_ != 1) return read_reduced(region, colors, out);
   seek::Indexes* indexes = shared_ == nullptr ? nullptr : shared_->indexes;
-  if (indexes == nullptr) return read_whole(region, colors, {}, out);
+  if (indexes == nullptr) return read_with({}, region, colors, out);
   const jpeg::SeekPoints points = indexes->find(shared_->file, bytes());
-  if (!points.empty() && read_whole(region, colors, points, out)) return true;
+  if (!points.empty() && read_with(points, region, colors, out)) return true;
   // Points that don't fit are of no use, whatever the reason: then as without any.
-  if (!read_whole(region, colors, {}, out)) return false;
-  if (points.empty()) indexes->offer(shared_->file, bytes(), own_.points());
+  if (!read_with({}, region, colors, out)) return false;
+  if (!points.empty()) return true;
+  indexes->offer(shared_->file, bytes(), by_ == 1 ? own_.points() : reduced_.points());
   return true;
 }
 
-bool JpegReader::read_whole(const Region& region, Colors colors, jpeg::SeekPoints points,
-                            std::uint8_t* out) {
-  return own_.start(window_of(region), wants_rgb(colors), points) &&
-         read_rows(own_, region, colors, out);
-}
-
-bool JpegReader::read_reduced(const Region& region, Colors colors, std::uint8_t* out) {
-  return reduced_.start(own_.header(), bytes(), window_of(region), by_, wants_rgb(colors)) &&
+bool JpegReader::read_with(jpeg::SeekPoints points, const Region& region, Colors colors,
+                           std::uint8_t* out) {
+  const jpeg::Window window = window_of(region);
+  const bool rgb = wants_rgb(colors);
+  if (by_ == 1) return own_.start(window, rgb, points) && read_rows(own_, region, colors, out);
+  return reduced_.start(own_.header(), bytes(), window, by_, rgb, points) &&
          read_rows(reduced_, region, colors, out);
 }
 

@@ -25,103 +25,119 @@ bool make_codes(Bytes segment, Codes& codes) {
   return true;
 }
 
-// Calls `fill`(first look-up, code length, symbol) for each code that a look-up holds.
-template <typename Fill>
-void for_each_code(Bytes segment, const Fill& fill) {
+// Calls `use`(first look-up, code length, symbol) for each code that look-ups of `bits` bits hold.
+template <typename Use>
+void for_each_code(Bytes segment, unsigned bits, const Use& use) {
   std::size_t first = 0;
   std::size_t symbol = Codes::kLengthMax;
-  for (unsigned length = 1; length <= kLookupBits; ++length) {
+  for (unsigned length = 1; length <= bits; ++length) {
     for (unsigned i = 0; i < segment[length - 1]; ++i, ++symbol) {
-      fill(first, length, segment[symbol]);
-      first += kLookups >> length;
+      use(first, length, segment[symbol]);
+      first += std::size_t{1} << (bits - length);
     }
   }
 }
 
-// The symbols that look-ups begin with, in the forms that they have there. 0: not one that fits.
-struct Symbols {
-  std::array<std::uint32_t, kLookups> seconds{};  // as the second one of AcPair
-  std::array<std::uint16_t, kLookups> skips{};    // as in AcTable::skips
+// What can follow within a look-up after a symbol: look-ups by the bits that are left. 0: nothing
+// that fits.
+template <typename Entry>
+class Rests {
+ public:
+  // No more bits than these are left after any code.
+  static unsigned bits_max(Bytes segment) {
+    unsigned length = 1;
+    while (length < kLookupBits && segment[length - 1] == 0) ++length;
+    return kLookupBits - length;
+  }
+  Entry* of(unsigned bits) { return entries_.data() + (std::size_t{1} << bits); }
+
+ private:
+  std::array<Entry, kLookups> entries_{};  // those for n bits begin at 2^n
 };
 
-// A run of look-ups that begin with the same symbol and value.
-struct Run {
-  std::size_t begin = 0;
-  std::size_t count = 0;
-  unsigned length = 0;  // of symbol and value; longer than a look-up if they don't fit
-  unsigned code_length = 0;
-  std::uint8_t symbol = 0;
-  std::int32_t value = 0;
-};
-
+// Calls `use`(first look-up, look-ups, value) for each value of a symbol that fits with its code.
 template <typename Use>
-void for_each_run(Bytes segment, const Use& use) {
-  for_each_code(segment, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
-    if (!is_ac_symbol(symbol)) return;
+void for_each_value(std::size_t first, unsigned size, unsigned left, const Use& use) {
+  const std::size_t each = std::size_t{1} << left;
+  for (std::uint32_t i = 0; i < 1U << size; ++i, first += each) use(first, each, extend(i, size));
+}
+
+// Values in AcPair.
+constexpr unsigned kFirstSizeMax = 9;
+constexpr unsigned kSecondSizeMax = 5;
+
+void fill_seconds(Bytes segment, unsigned bits, std::uint32_t* seconds) {
+  for_each_code(segment, bits, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
     const unsigned size = symbol & 15;
-    Run run{begin, kLookups >> length, length + size, length, symbol, 0};
-    if (run.length > kLookupBits) return use(run);
-    run.count >>= size;
-    for (std::uint32_t bits = 0; bits < 1U << size; ++bits, run.begin += run.count) {
-      run.value = extend(bits, size);
-      use(run);
+    const unsigned total = length + size;
+    if (!is_ac_symbol(symbol) || size > kSecondSizeMax || total > bits) return;
+    const std::uint32_t advance = symbol == kEndOfBlock ? AcPair::kEnd : advance_of(symbol);
+    for_each_value(begin, size, bits - total, [&](std::size_t first, std::size_t count, int value) {
+      const auto field = static_cast<std::uint32_t>(value) << 26 >> 10;
+      std::fill_n(seconds + first, count, total | advance << 6 | field);
+    });
+  });
+}
+
+void fill_pairs(Bytes segment, std::array<AcPair, kLookups>& pairs) {
+  Rests<std::uint32_t> seconds;
+  const unsigned bits_max = seconds.bits_max(segment);
+  for (unsigned bits = 1; bits <= bits_max; ++bits) fill_seconds(segment, bits, seconds.of(bits));
+  pairs.fill({});
+  for_each_code(segment, kLookupBits, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
+    const unsigned size = symbol & 15;
+    const unsigned total = length + size;
+    if (!is_ac_symbol(symbol)) return;
+    AcPair* const pair = pairs.data() + begin;
+    if (symbol == kEndOfBlock || total > kLookupBits || size > kFirstSizeMax) {
+      const std::uint32_t bits = symbol == kEndOfBlock ? length : length << 16 | symbol << 20U;
+      return void(std::fill_n(pair, kLookups >> length, AcPair{bits | AcPair::kEndBits}));
+    }
+    const unsigned left = kLookupBits - total;
+    const std::uint32_t* second = seconds.of(left);
+    const std::uint32_t bits = total | (advance_of(symbol) - 1) << 12;
+    // A zero run alone, so that a first value of 0 always means an end of block.
+    if (size == 0) return void(std::fill_n(pair, kLookups >> length, AcPair{bits}));
+    for_each_value(0, size, left, [&](std::size_t first, std::size_t count, int value) {
+      const std::uint32_t with_value = bits | static_cast<std::uint32_t>(value) << 22;
+      for (std::size_t i = 0; i < count; ++i) pair[first + i].bits = with_value + second[i];
+    });
+  });
+}
+
+// The sum of the advances of `skip` and `next`, and of their lengths, if it is allowed: a sum
+// without an end of block must not look like one.
+std::uint16_t with_next(std::uint16_t skip, std::uint16_t next) {
+  const auto sum = static_cast<std::uint16_t>(skip + next);
+  const auto length = static_cast<std::uint16_t>(sum & BitReader::kLengthMask);
+  const auto beyond = static_cast<std::uint16_t>(sum & kBlockSamples << 6);
+  return length <= kSkipBitsMax && beyond == 0 ? sum : skip;
+}
+
+// `rests`: those of fewer bits are filled already.
+void fill_skips(Bytes segment, unsigned bits, Rests<std::uint16_t>& rests, std::uint16_t* skips) {
+  for_each_code(segment, bits, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
+    const unsigned total = length + (symbol & 15);
+    if (!is_ac_symbol(symbol) || total > kSkipBitsMax) return;
+    const auto skip = static_cast<std::uint16_t>(total | advance_of(symbol) << 6);
+    const unsigned left = symbol == kEndOfBlock || total > bits ? 0 : bits - total;
+    const std::uint16_t* next = rests.of(left);
+    const std::size_t count = std::size_t{1} << left;
+    std::uint16_t* const end = skips + begin + (std::size_t{1} << (bits - length));
+    for (std::uint16_t* out = skips + begin; out != end; out += count) {
+      for (std::size_t i = 0; i < count; ++i) out[i] = with_next(skip, next[i]);
     }
   });
 }
 
-// The fields of AcPair.
-constexpr unsigned kFirstValueBits = 10;
-constexpr unsigned kSecondValueBits = 6;
-constexpr unsigned kSecondAdvanceMax = 15;
-
-bool fits(std::int32_t value, unsigned bits) {
-  return value >= -(1 << (bits - 1)) && value < 1 << (bits - 1);
-}
-
-void note_symbol(const Run& run, Symbols& symbols) {
-  if (run.length > kLookupBits) return;
-  const unsigned advance = advance_of(run.symbol);
-  std::uint32_t second = 0;
-  if (advance == kBlockEnd) {
-    second = run.length | AcPair::kEnd;
-  } else if (advance <= kSecondAdvanceMax && fits(run.value, kSecondValueBits)) {
-    second = run.length | advance << 10 | static_cast<std::uint32_t>(run.value) << 26 >> 11;
+void fill_skips(Bytes segment, std::array<std::uint16_t, kLookups>& skips) {
+  Rests<std::uint16_t> rests;
+  const unsigned bits_max = rests.bits_max(segment);
+  for (unsigned bits = 1; bits <= bits_max; ++bits) {
+    fill_skips(segment, bits, rests, rests.of(bits));
   }
-  const auto skip = static_cast<std::uint16_t>(run.length | advance << 6);
-  std::fill_n(symbols.seconds.begin() + static_cast<std::ptrdiff_t>(run.begin), run.count, second);
-  std::fill_n(symbols.skips.begin() + static_cast<std::ptrdiff_t>(run.begin), run.count, skip);
-}
-
-// The sum of `first` and, as far as it fits, of the symbol after it.
-template <typename Entry>
-Entry with_next(Entry first, Entry next, unsigned left) {
-  return static_cast<Entry>(first + ((next & BitReader::kLengthMask) <= left ? next : 0));
-}
-
-void fill_run(const Run& run, const Symbols& symbols, AcTable& table) {
-  const unsigned advance = advance_of(run.symbol);
-  AcPair* pairs = table.pairs.data() + run.begin;
-  std::uint16_t* skips = table.skips.data() + run.begin;
-  if (run.length > kLookupBits || !fits(run.value, kFirstValueBits)) {
-    const std::uint32_t entry = AcPair::kLong | run.code_length << 10 | run.symbol << 16U;
-    std::fill_n(pairs, run.count, AcPair{entry});
-    return;
-  }
-  const auto skip = static_cast<std::uint16_t>(run.length | advance << 6);
-  if (advance == kBlockEnd) {
-    std::fill_n(pairs, run.count, AcPair{run.length | AcPair::kEnd});
-    std::fill_n(skips, run.count, skip);
-    return;
-  }
-  const std::uint32_t pair = run.length | (advance - 1) << 6 |
-                             static_cast<std::uint32_t>(run.value) << (32 - kFirstValueBits) >> 1;
-  // A zero run alone, so that a first value of 0 always means an end of block.
-  const unsigned left = run.value == 0 ? 0 : kLookupBits - run.length;
-  for (std::size_t i = 0; i < run.count; ++i) {
-    const std::size_t next = i << run.length;
-    pairs[i] = {with_next(pair, symbols.seconds[next], left)};
-    skips[i] = with_next(skip, symbols.skips[next], left);
-  }
+  skips.fill(0);
+  fill_skips(segment, kLookupBits, rests, skips.data());
 }
 
 }  // namespace
@@ -133,7 +149,7 @@ bool make_table(Bytes segment, DcTable& table) {
     return false;
   }
   table.lookup.fill(0);
-  for_each_code(segment, [&](std::size_t first, unsigned length, std::uint8_t size) {
+  for_each_code(segment, kLookupBits, [&](std::size_t first, unsigned length, std::uint8_t size) {
     if (length + size > kLookupBits || size > 9) return;  // values have 10 bits
     const std::size_t each = kLookups >> (length + size);
     for (std::uint32_t bits = 0; bits < 1U << size; ++bits) {
@@ -147,11 +163,8 @@ bool make_table(Bytes segment, DcTable& table) {
 
 bool make_table(Bytes segment, AcTable& table) {
   if (!make_codes(segment, table.codes)) return false;
-  Symbols symbols;
-  table.pairs.fill({});
-  table.skips.fill(0);
-  for_each_run(segment, [&](const Run& run) { note_symbol(run, symbols); });
-  for_each_run(segment, [&](const Run& run) { fill_run(run, symbols, table); });
+  fill_pairs(segment, table.pairs);
+  fill_skips(segment, table.skips);
   return true;
 }
 

@@ -49,32 +49,38 @@ struct DcTable {
   Codes codes;
 };
 
-// One or two symbols with their values, as far as they fit.
+// One symbol with its value, or two, as far as they fit.
 struct AcPair {
-  static constexpr std::uint32_t kLong = 1U << 31;  // not even one fits with its value
-  static constexpr std::uint32_t kEnd = 1U << 14;   // the last one is the end of block
+  // As advance of the second symbol: it is the end of block.
+  static constexpr unsigned kEnd = 63;
+  static constexpr std::uint32_t kEndBits = kEnd << 6;
 
-  std::uint32_t bits = kLong;
+  std::uint32_t bits = kEndBits;
 
-  bool is_long() const { return static_cast<std::int32_t>(bits) < 0; }
+  // Not even one symbol fits. Otherwise as an end of block that comes first.
+  bool is_long() const { return (bits & 63) == 0; }
   // By how many coefficients the first symbol goes on. An end of block that comes first counts as
   // one coefficient with the value 0.
-  unsigned first_advance() const { return (bits >> 6 & 15) + 1; }
-  unsigned second_advance() const { return bits >> 10 & 15; }   // 0: no second coefficient
-  unsigned block_end() const { return bits >> 7 & kBlockEnd; }  // kBlockEnd or 0
-  int second_value() const { return static_cast<std::int32_t>(bits << 11) >> 26; }
-  int first_value() const { return static_cast<std::int32_t>(bits << 1) >> 22; }
+  unsigned first_advance() const { return (bits >> 12 & 15) + 1; }
+  unsigned second_advance() const { return bits >> 6 & 63; }  // 0: no second symbol
+  int second_value() const { return static_cast<std::int32_t>(bits << 10) >> 26; }
+  int first_value() const { return static_cast<std::int32_t>(bits) >> 22; }
 
-  // If the pair is long: its symbol and the length of its code. Length 0: the code is longer than a
-  // look-up, or not allowed.
-  unsigned code_length() const { return bits >> 10 & 15; }
-  std::uint8_t symbol() const { return static_cast<std::uint8_t>(bits >> 16); }
+  // The last symbol is the end of block; the only one is.
+  bool ends() const { return (bits & kEndBits) == kEndBits; }
+  bool ends_at_once() const { return bits >> 22 == 0 && ends(); }
+  // If the pair is long: its code, as far as that fits. Then the first value has no meaning.
+  Codes::Found found() const { return {bits >> 16 & 15, static_cast<std::uint8_t>(bits >> 20)}; }
 };
+
+// Look-ups for skipping hold the symbols whose codes fit; the last value may go on beyond them, but
+// not further, so that a fixed number of look-ups can follow a refill.
+inline constexpr unsigned kSkipBitsMax = 15;
 
 struct AcTable {
   std::array<AcPair, kLookups> pairs;
-  // For skipping, one or two symbols. Bits 6 to 15: their advance together, and kBlockEnd if
-  // the last one is the end of block.
+  // For skipping. Bits 6 to 15: the advance of all symbols together, and kBlockEnd if the last one
+  // is the end of block. 0: no symbol.
   std::array<std::uint16_t, kLookups> skips;
   Codes codes;
 };

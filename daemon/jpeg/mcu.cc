@@ -17,7 +17,9 @@
 namespace echoline::jpeg {
 
 inline constexpr unsigned kLastCoefficient = 63;
-inline constexpr unsigned kLookupsPerRefill = BitReader::kRefilled / kLookupBits;
+// Of AC symbols, also after a look-up of a DC difference.
+inline constexpr unsigned kPairsPerRefill = (BitReader::kRefilled - kLookupBits) / kLookupBits;
+inline constexpr unsigned kSkipsPerRefill = (BitReader::kRefilled - kLookupBits) / kSkipBitsMax;
 
 // The end of a block, told from a run that is too long: either an end of block, with its last
 // coefficient before number 63, or a coefficient with just that number.
@@ -40,96 +42,94 @@ HWY_INLINE void clear(std::int16_t* block) {
   }
 }
 
-// One AC symbol.
-struct Symbol {
-  unsigned length = 0;  // of its code
-  unsigned advance = 0;
-  unsigned size = 0;  // of its value
-};
-
-// False if the next bits are no code, or none that is allowed.
-HWY_INLINE bool find_symbol(const AcTable& table, const BitReader& bits, Symbol& symbol) {
-  const Codes::Found code = table.codes.find(bits.peek(16));
-  if (code.length == 0 || !is_ac_symbol(code.symbol)) return false;
-  symbol = {code.length, advance_of(code.symbol), code.symbol & 15U};
+// Takes one AC symbol and its value. `code` may be known from a look-up. False if the next bits are
+// no code, or none that is allowed.
+template <bool kStore>
+HWY_INLINE bool take_symbol(const AcTable& table, BitReader& bits, unsigned& at,
+                            std::int16_t* block, Codes::Found code = {}) {
+  bits.refill();
+  if (code.length == 0) {
+    code = table.codes.find(bits.peek(16));
+    if (code.length == 0 || !is_ac_symbol(code.symbol)) return false;
+  }
+  const unsigned size = code.symbol & 15U;
+  bits.skip(code.length);
+  at += advance_of(code.symbol);
+  if constexpr (kStore) {
+    block[kNaturalOrder[at]] = static_cast<std::int16_t>(extend(bits.peek(size), size));
+  }
+  bits.skip(size);
   return true;
 }
 
-// Takes a symbol and its value. 16 + kAcSizeMax bits must be there.
+// Decodes one symbol at a time, up to the end of the block. `at` is the number of the last
+// coefficient. Returns that of the last symbol, or kAnomaly.
 template <bool kStore>
-HWY_INLINE void take_symbol(const Symbol& symbol, BitReader& bits, unsigned& at,
-                            std::int16_t* block) {
-  bits.skip(symbol.length);
-  at += symbol.advance;
-  if constexpr (kStore) {
-    const std::int32_t value = extend(bits.peek(symbol.size), symbol.size);
-    block[kNaturalOrder[at]] = static_cast<std::int16_t>(value);
-  }
-  bits.skip(symbol.size);
-}
-
-// Decodes one symbol at a time, up to the end of the block: for the last symbols of blocks that
-// have no end-of-block code. `at` is the number of the last coefficient. Returns that of the last
-// symbol, or kAnomaly.
-template <bool kStore>
-HWY_NOINLINE unsigned finish_block(const AcTable& table, BitReader& bits, unsigned at,
-                                   std::int16_t* block) {
+HWY_NOINLINE unsigned finish_slowly(const AcTable& table, BitReader& bits, unsigned at,
+                                    std::int16_t* block) {
   while (at < kLastCoefficient) {
-    Symbol symbol;
-    bits.refill();
-    if (!find_symbol(table, bits, symbol)) return kAnomaly;
-    take_symbol<kStore>(symbol, bits, at, block);
+    if (!take_symbol<kStore>(table, bits, at, block)) return kAnomaly;
   }
   return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
 }
 
-// A symbol that a look-up doesn't hold with its value.
+// The same. Only a copy of the reader has an address, so that compilers keep it in registers.
 template <bool kStore>
-HWY_INLINE bool long_symbol(const AcTable& table, BitReader& bits, unsigned& at,
-                            std::int16_t* block) {
-  bits.refill();
-  const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
-  Symbol symbol{entry.code_length(), advance_of(entry.symbol()), entry.symbol() & 15U};
-  if (symbol.length == 0 && !find_symbol(table, bits, symbol)) return false;
-  take_symbol<kStore>(symbol, bits, at, block);
-  return true;
+HWY_INLINE unsigned finish_block(const AcTable& table, BitReader& bits, unsigned at,
+                                 std::int16_t* block) {
+  BitReader copy = bits;
+  const unsigned end = finish_slowly<kStore>(table, copy, at, block);
+  bits = copy;
+  return end;
+}
+
+// Stores the values of a pair after coefficient `at`. Returns the number of the last one: at least
+// kLastCoefficient if the block ends here, or may end, or the pair is long.
+HWY_INLINE unsigned store_pair(AcPair pair, unsigned at, std::int16_t* block) {
+  const unsigned first = at + pair.first_advance();
+  const unsigned second = first + pair.second_advance();
+  // With one symbol, the second value is 0 and the place is the first's: so that is stored last.
+  block[kNaturalOrder[second]] = static_cast<std::int16_t>(pair.second_value());
+  block[kNaturalOrder[first]] = static_cast<std::int16_t>(pair.first_value());
+  return second;
+}
+
+// The end of a block with a pair that is not long, after coefficient `at`, as far as `last`.
+// Returns the number of the last symbol, as finish_block does.
+HWY_INLINE unsigned end_with_pair(const AcTable& table, AcPair pair, BitReader& bits, unsigned at,
+                                  unsigned last, std::int16_t* block) {
+  unsigned end = last;
+  if (pair.ends()) end += kBlockEnd - AcPair::kEnd - (pair.ends_at_once() ? 1 : 0);
+  // Two symbols at once may go beyond the block: then one at a time.
+  if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
+    return finish_block<true>(table, bits, at, block);
+  }
+  bits.skip(pair.bits);
+  return end;
 }
 
 // The AC coefficients of a block (F.2.2.2). Returns the number of the last symbol, as finish_block
-// does: kBlockEnd if there is no coefficient. (kLookupsPerRefill - 1) * kLookupBits bits are there.
+// does: kBlockEnd if there is no coefficient. kPairsPerRefill look-ups are there.
 HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int16_t* block) {
   BitReader bits = reader;
   unsigned at = 0;
   for (;;) {
-    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
-      const AcPair entry = table.pairs[bits.window >> (64 - kLookupBits)];
-      if (entry.is_long()) [[unlikely]] {
-        if (!long_symbol<true>(table, bits, at, block)) return kAnomaly;
-        if (at < kLastCoefficient) break;
-        reader = bits;
-        return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
-      }
-      const unsigned first = at + entry.first_advance();
-      const unsigned second = first + entry.second_advance();
-      const auto value = static_cast<std::int16_t>(entry.first_value());
-      // With one symbol, the second value is 0 and the place is the first's: so that is stored
-      // last.
-      block[kNaturalOrder[second]] = static_cast<std::int16_t>(entry.second_value());
-      block[kNaturalOrder[first]] = value;
-      const unsigned last = second + entry.block_end();
+    for (unsigned i = 0; i < kPairsPerRefill; ++i) {
+      const AcPair pair = table.pairs[bits.window >> (64 - kLookupBits)];
+      const unsigned last = store_pair(pair, at, block);
       if (last >= kLastCoefficient) {
-        reader = bits;
-        // An end of block alone counted as a coefficient.
-        const unsigned end = value == 0 && last >= kBlockEnd ? last - 1 : last;
-        // Two symbols at once may go beyond the block: then one at a time.
-        if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
-          return finish_block<true>(table, reader, at, block);
+        if (pair.is_long()) [[unlikely]] {
+          block[kNaturalOrder[at + pair.first_advance()]] = 0;
+          if (!take_symbol<true>(table, bits, at, block, pair.found())) return kAnomaly;
+          if (at < kLastCoefficient) break;
+          reader = bits;
+          return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
         }
-        reader.skip(entry.bits);
-        return end;
+        reader = bits;
+        return end_with_pair(table, pair, reader, at, last, block);
       }
       at = last;
-      bits.skip(entry.bits);
+      bits.skip(pair.bits);
     }
     bits.refill();
   }
@@ -140,10 +140,10 @@ HWY_INLINE unsigned skip_ac(const AcTable& table, BitReader& reader) {
   BitReader bits = reader;
   unsigned at = 0;
   for (;;) {
-    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+    for (unsigned i = 0; i < kSkipsPerRefill; ++i) {
       const std::uint32_t entry = table.skips[bits.window >> (64 - kLookupBits)];
       if (entry == 0) [[unlikely]] {
-        if (!long_symbol<false>(table, bits, at, nullptr)) return kAnomaly;
+        if (!take_symbol<false>(table, bits, at, nullptr)) return kAnomaly;
         if (at < kLastCoefficient) break;
         reader = bits;
         return at == kLastCoefficient || is_block_end(at) ? at : kAnomaly;
@@ -192,10 +192,15 @@ bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, st
       std::int16_t* block = batch.block(index);
       std::int32_t difference = 0;
       if (!decode_dc(*planned.dc, bits, difference)) return false;
-      clear(block);
       const std::int32_t dc = state.dc[planned.component] += difference;
-      const unsigned end = decode_ac(*planned.ac, bits, block);
-      if (end == kAnomaly) return false;
+      unsigned end = kBlockEnd;
+      if (planned.dc_only) {
+        if (skip_ac(*planned.ac, bits) == kAnomaly) return false;
+      } else {
+        clear(block);
+        end = decode_ac(*planned.ac, bits, block);
+        if (end == kAnomaly) return false;
+      }
       block[0] = static_cast<std::int16_t>(dc);
       batch.ac[index] = end != kBlockEnd ? 1 : 0;
     }
@@ -249,44 +254,41 @@ HWY_INLINE Step end_block(const McuPlan& plan, Lane& lane, unsigned end, std::si
 
 // As decode_ac. Leaves as many bits as one look-up less needs.
 HWY_INLINE Step step(const McuPlan& plan, Lane& lane, std::size_t count) {
-  const AcPair entry = lane.ac->pairs[lane.bits.window >> (64 - kLookupBits)];
-  if (entry.is_long()) [[unlikely]] {
-    if (!long_symbol<true>(*lane.ac, lane.bits, lane.at, lane.block)) return Step::kBad;
-    lane.bits.refill();
-    if (lane.at < kLastCoefficient) return Step::kMore;
-    const bool good = lane.at == kLastCoefficient || is_block_end(lane.at);
-    return end_block(plan, lane, good ? lane.at : kAnomaly, count);
-  }
-  const unsigned first = lane.at + entry.first_advance();
-  const unsigned second = first + entry.second_advance();
-  const auto value = static_cast<std::int16_t>(entry.first_value());
-  lane.block[kNaturalOrder[second]] = static_cast<std::int16_t>(entry.second_value());
-  lane.block[kNaturalOrder[first]] = value;
-  const unsigned last = second + entry.block_end();
+  const AcPair pair = lane.ac->pairs[lane.bits.window >> (64 - kLookupBits)];
+  const unsigned last = store_pair(pair, lane.at, lane.block);
   if (last < kLastCoefficient) {
     lane.at = last;
-    lane.bits.skip(entry.bits);
+    lane.bits.skip(pair.bits);
     return Step::kMore;
   }
-  unsigned end = value == 0 && last >= kBlockEnd ? last - 1 : last;
-  if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
-    BitReader bits = lane.bits;
-    end = finish_block<true>(*lane.ac, bits, lane.at, lane.block);
-    lane.bits = bits;
+  BitReader bits = lane.bits;
+  unsigned end = kAnomaly;
+  if (pair.is_long()) [[unlikely]] {
+    lane.block[kNaturalOrder[lane.at + pair.first_advance()]] = 0;
+    const bool good = take_symbol<true>(*lane.ac, bits, lane.at, lane.block, pair.found());
+    bits.refill();
+    if (good && lane.at < kLastCoefficient) {
+      lane.bits = bits;
+      return Step::kMore;
+    }
+    if (good && (lane.at == kLastCoefficient || is_block_end(lane.at))) end = lane.at;
   } else {
-    lane.bits.skip(entry.bits);
+    end = end_with_pair(*lane.ac, pair, bits, lane.at, last, lane.block);
   }
+  lane.bits = bits;
   return end_block(plan, lane, end, count);
 }
 
-HWY_NOINLINE bool finish_lane(const McuPlan& plan, Lane& lane, std::size_t count) {
-  Step done = Step::kMore;
+// Decodes what is left of a lane after `done`. Takes a copy: a lane with an address would not be
+// kept in registers.
+HWY_NOINLINE bool finish_lane(const McuPlan& plan, Lane lane, Step done, std::size_t count) {
   while (done == Step::kMore) {
     lane.bits.refill();
-    for (unsigned i = 1; i < kLookupsPerRefill && done == Step::kMore; ++i) {
+    for (unsigned i = 0; i < kPairsPerRefill && done == Step::kMore; ++i) {
       done = step(plan, lane, count);
     }
   }
+  lane.state->bits = lane.bits;
   return done == Step::kDone;
 }
 
@@ -299,17 +301,13 @@ bool decode_two_loop(const McuPlan& plan, std::array<EntropyState*, 2> states, s
   while (done == Step::kMore && other_done == Step::kMore) {
     one.bits.refill();
     other.bits.refill();
-    for (unsigned i = 1; i < kLookupsPerRefill; ++i) {
+    for (unsigned i = 0; i < kPairsPerRefill; ++i) {
       done = step(plan, one, count);
       other_done = step(plan, other, count);
       if (done != Step::kMore || other_done != Step::kMore) break;
     }
   }
-  if (done == Step::kMore && !finish_lane(plan, one, count)) return false;
-  if (other_done == Step::kMore && !finish_lane(plan, other, count)) return false;
-  states[0]->bits = one.bits;
-  states[1]->bits = other.bits;
-  return done != Step::kBad && other_done != Step::kBad;
+  return finish_lane(plan, one, done, count) && finish_lane(plan, other, other_done, count);
 }
 
 bool skip_loop(const McuPlan& plan, EntropyState& state, std::size_t count) {

@@ -20,6 +20,7 @@ inline constexpr std::size_t kBlockStride = 72;
 struct McuBlock {
   const DcTable* dc = nullptr;
   const AcTable* ac = nullptr;
+  bool dc_only = false;  // of no AC coefficient is there any need
   std::uint8_t component = 0;
   std::uint8_t first = 0;  // its place in a batch: first + step * (number of the MCU)
   std::uint8_t step = 0;
@@ -58,7 +59,8 @@ struct Batch {
 bool decode_mcus(const McuPlan& plan, EntropyState& state, std::size_t first, std::size_t count,
                  Batch& batch);
 
-// Decodes `count` MCUs, at least one, from each of two places, to the first places of two batches.
+// Decodes `count` MCUs, at least one, from each of two places, to the first places of two batches:
+// all coefficients.
 bool decode_two_mcus(const McuPlan& plan, std::array<EntropyState*, 2> states, std::size_t count,
                      std::array<Batch, 2>& batches);
 

@@ -31,6 +31,8 @@ class RowWalk {
   // Header, file and points must stay valid until `finish`. Without points, all of the scan is
   // read. With them only the rows of the part, from `left` to its last column.
   bool begin(const Header& header, Bytes file, SeekPoints points, const Part& part);
+  // After `begin`: as Scan's.
+  void leave_ac_out(std::size_t component) { scan_.leave_ac_out(component); }
   // Goes to the first wanted column of the next row or, with points, of the next two. Returns how
   // many these are.
   std::uint32_t begin_rows();

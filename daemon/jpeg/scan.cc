@@ -46,6 +46,10 @@ bool Scan::choose_tables(const Header& header) {
   return true;
 }
 
+void Scan::leave_ac_out(std::size_t component) {
+  for (McuBlock& block : plan_.blocks) block.dc_only |= block.component == component;
+}
+
 void Scan::begin_interval(Place& place, std::size_t number) const {
   place.interval = number;
   place.left_in_interval = interval_mcus_;
@@ -119,8 +123,8 @@ bool Scan::decode(Place& place, std::size_t count, Batch& batch) const {
 
 bool Scan::decode(std::array<Place, 2>& places, std::size_t count,
                   std::array<Batch, 2>& batches) const {
-  // Where a restart is due at one place, it may not be at the other.
-  if (restarts_) {
+  // Where a restart is due at one place, it may not be at the other. The loop for two decodes all.
+  if (restarts_ || plan_.blocks[0].dc_only) {
     return decode(places[0], count, batches[0]) && decode(places[1], count, batches[1]);
   }
   for (Place& place : places) {

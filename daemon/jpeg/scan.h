@@ -31,6 +31,8 @@ class Scan {
   // The same for a scan of which only MCU rows before `row_end` are decoded, from their points on.
   bool begin(const Header& header, Bytes file, SeekPoints points, std::uint32_t row_end);
   const McuPlan& plan() const { return plan_; }
+  // After `begin`: blocks of the component get only their DC coefficients.
+  void leave_ac_out(std::size_t component);
 
   // The first MCU.
   Place front() const;

@@ -1,11 +1,14 @@
 // Decoders that begin at seek points: where these come from, and what wrong ones can do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
 #include "decode/made_images.h"
 #include "jpeg/decoder.h"
+#include "jpeg/reduced_decoder.h"
 
 namespace echoline::jpeg {
 namespace {
@@ -81,6 +84,36 @@ TEST(SeekPoints, AreThoseOfTheWholeScanForEveryWindow) {
       ASSERT_TRUE(decode_window(decoder, file, window, expected, again));
       ASSERT_EQ(again, pixels);
       ASSERT_TRUE(decoder.points().empty());
+    }
+  }
+}
+
+TEST(SeekPoints, GiveTheSameReducedPixels) {
+  Windows windows;
+  ReducedDecoder decoder;
+  for (const decode::JpegStyle& style : kStyles) {
+    const std::string file = decode::made_jpeg(kHeight, kWidth, style);
+    const std::vector<SeekPoint> expected = points_of(file);
+    Header header;
+    ASSERT_TRUE(read_header(bytes_of(file), header));
+    if (!ReducedDecoder::takes(header)) continue;
+    for (int i = 0; i < 30; ++i) {
+      const std::uint32_t by = 2U << i % 3;
+      Window window = windows.next();
+      window = {window.top / by, window.left / by, divide_up(window.height, by),
+                divide_up(window.width, by)};
+      std::array<std::vector<std::uint8_t>, 2> pixels;
+      for (std::size_t used = 0; used < 2; ++used) {
+        const SeekPoints points = used == 0 ? SeekPoints() : SeekPoints(expected);
+        ASSERT_TRUE(decoder.start(header, bytes_of(file), window, by, true, points));
+        pixels[used].resize(std::size_t{window.height} * window.width * 3);
+        for (std::uint32_t y = 0; y < window.height; ++y) {
+          ASSERT_TRUE(decoder.read_row(pixels[used].data() + std::size_t{y} * window.width * 3));
+        }
+        ASSERT_TRUE(decoder.finish());
+        EXPECT_TRUE(used == 1 || std::ranges::equal(decoder.points(), expected));
+      }
+      ASSERT_EQ(pixels[0], pixels[1]);
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "jpeg/bit_reader.h"
 #include "jpeg/huffman_table.h"
 
 namespace echoline::jpeg {
@@ -24,9 +25,10 @@ std::vector<std::uint8_t> ac_segment() {
       {0x01, 0x02, 0x00, 0x11, 0x03, 0x21, 0x04, 0xF0, 0x12, 0x05, 0xF1, 0x06, 0x0A, 0xE5, 0x07});
 }
 
-// What a sequence of symbols in `bits`, the next 32 of the data, begins with.
+// What a sequence of bits begins with.
 struct Expected {
-  unsigned length = 0;
+  unsigned code_length = 99;  // no code
+  unsigned length = 99;       // with the value
   unsigned advance = 0;
   std::int32_t value = 0;
   bool end = false;
@@ -34,46 +36,75 @@ struct Expected {
 
 Expected symbol_at(const Codes& codes, std::uint64_t bits) {
   const Codes::Found found = codes.find(static_cast<std::uint32_t>(bits >> 48));
+  if (found.length == 0 || !is_ac_symbol(found.symbol)) return {};
   const unsigned size = found.symbol & 15U;
-  const std::uint64_t rest = bits << found.length;
-  const auto value = static_cast<std::uint32_t>(rest >> 1 >> (63 - size));
-  return {found.length == 0 ? 99 : found.length + size, advance_of(found.symbol),
-          extend(value, size), found.symbol == kEndOfBlock};
+  const auto value = static_cast<std::uint32_t>(bits << found.length >> 1 >> (63 - size));
+  return {found.length, found.length + size, advance_of(found.symbol), extend(value, size),
+          found.symbol == kEndOfBlock};
 }
 
-TEST(HuffmanTable, LookupsHoldWhatSymbolsSay) {
+// Look-ups with all that can follow them: here, random bits.
+template <typename Use>
+void for_each_lookup(const Use& use) {
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < kLookups; ++i) {
+    use(i, std::uint64_t{i} << (64 - kLookupBits) | random() >> kLookupBits);
+  }
+}
+
+TEST(HuffmanTable, PairsHoldWhatSymbolsSay) {
   AcTable table;
   ASSERT_TRUE(make_table(ac_segment(), table));
   unsigned pairs = 0;
-  for (std::size_t i = 0; i < kLookups; ++i) {
-    const std::uint64_t bits = std::uint64_t{i} << (64 - kLookupBits);
+  for_each_lookup([&](std::size_t i, std::uint64_t bits) {
     const Expected first = symbol_at(table.codes, bits);
     const AcPair pair = table.pairs[i];
-    if (first.length > kLookupBits) {
-      EXPECT_TRUE(pair.is_long()) << i;
-      EXPECT_EQ(table.skips[i], 0) << i;
-      continue;
+    ASSERT_EQ(pair.is_long(), first.length > kLookupBits) << i;
+    if (pair.is_long()) {
+      const bool found = first.code_length <= kLookupBits;
+      EXPECT_EQ(pair.found().length, found ? first.code_length : 0) << i;
+      return;
     }
-    ASSERT_FALSE(pair.is_long()) << i;
-    const unsigned length = pair.bits & 63;
+    const unsigned length = pair.bits & BitReader::kLengthMask;
     EXPECT_EQ(pair.first_value(), first.value) << i;
     EXPECT_EQ(pair.first_advance(), first.end ? 1 : first.advance) << i;
     if (first.end || length == first.length) {
       EXPECT_EQ(length, first.length) << i;
-      EXPECT_EQ(pair.second_advance(), 0U) << i;
-      EXPECT_EQ(pair.block_end(), first.end ? kBlockEnd : 0) << i;
-      continue;
+      EXPECT_EQ(pair.second_advance(), first.end ? AcPair::kEnd : 0) << i;
+      EXPECT_EQ(pair.second_value(), 0) << i;
+      EXPECT_EQ(pair.ends_at_once(), first.end) << i;
+      return;
     }
+    EXPECT_FALSE(pair.ends_at_once()) << i;
     ++pairs;
     const Expected second = symbol_at(table.codes, bits << first.length);
     EXPECT_EQ(length, first.length + second.length) << i;
-    EXPECT_EQ(pair.block_end(), second.end ? kBlockEnd : 0) << i;
-    EXPECT_EQ(pair.second_advance(), second.end ? 0 : second.advance) << i;
+    EXPECT_EQ(pair.second_advance(), second.end ? AcPair::kEnd : second.advance) << i;
     EXPECT_EQ(pair.second_value(), second.value) << i;
-    EXPECT_EQ(table.skips[i] & 63U, length) << i;
-    EXPECT_EQ(table.skips[i] >> 6U, first.advance + second.advance) << i;
-  }
+  });
   EXPECT_GT(pairs, kLookups / 3);
+}
+
+TEST(HuffmanTable, SkipsHoldTheFirstSymbols) {
+  AcTable table;
+  ASSERT_TRUE(make_table(ac_segment(), table));
+  unsigned symbols = 0;
+  for_each_lookup([&](std::size_t i, std::uint64_t bits) {
+    const unsigned skip = table.skips[i];
+    unsigned length = 0;
+    unsigned advance = 0;
+    while (length < skip % 64) {
+      ASSERT_LT(advance, kBlockSamples) << i;  // no symbol after the end of block
+      const Expected next = symbol_at(table.codes, bits << length);
+      ASSERT_LE(length + next.code_length, kLookupBits) << i;
+      length += next.length;
+      advance += next.advance;
+      ++symbols;
+    }
+    EXPECT_EQ(skip, length | advance << 6U) << i;
+    EXPECT_TRUE(skip != 0 || table.pairs[i].is_long()) << i;
+  });
+  EXPECT_GT(symbols, kLookups * 3 / 2);
 }
 
 TEST(HuffmanTable, DcLookupsHoldCodeAndDifference) {
