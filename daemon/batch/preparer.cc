@@ -115,8 +115,13 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   return {};
 }
 
-Status Preparer::prepare_whole(const echo::Item& item, WorkerScratch& scratch) const {
-  return find_or_make(item, {}, true, scratch);
+Result<std::shared_ptr<const Buffer>> Preparer::prepare_whole(const echo::Item& item,
+                                                              WorkerScratch& scratch) const {
+  if (samples_ != nullptr) {
+    if (auto cached = samples_->find(item.record, scratch.sample)) return cached;
+  }
+  ECHOLINE_TRY(find_or_make(item, {}, true, scratch));
+  return item.shared_encoded();
 }
 
 Status Preparer::open_prepared(const echo::Item& item, WorkerScratch& scratch) const {
