@@ -150,6 +150,8 @@ def grpc_alone(folder, epochs):
             with on_core(1):
                 done = run_program("WIRE_BENCH", "client", port, epochs * ARRAYS // 10, *more)
             used = cpu_seconds(server.pid) - before
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr)
         finally:
             server.kill()
     report = json.loads(done.stdout)

@@ -12,6 +12,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <malloc.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -57,7 +58,7 @@ class Service final : public grpc::CallbackGenericService {
   const grpc::Slice bytes_;
 };
 
-void serve(const std::string& address, std::size_t bytes, const std::string& folder) {
+int serve(const std::string& address, std::size_t bytes, const std::string& folder) {
   auto credentials = grpc::InsecureServerCredentials();
   if (!folder.empty()) {
     grpc::SslServerCredentialsOptions tls(
@@ -73,9 +74,14 @@ void serve(const std::string& address, std::size_t bytes, const std::string& fol
   builder.RegisterCallbackGenericService(&service);
   builder.AddListeningPort(address, credentials);
   const auto server = builder.BuildAndStart();
+  if (server == nullptr) {
+    fmt::print(stderr, "wire_bench: gRPC could not listen at {}\n", address);
+    return 1;
+  }
   fmt::print("ready\n");
   std::fflush(stdout);
   server->Wait();
+  return 0;
 }
 
 std::shared_ptr<grpc::Channel> connect(const std::string& address, const std::string& folder) {
@@ -154,12 +160,16 @@ void measure(const std::string& address, int count, const std::string& folder) {
 }
 
 int main_with(int argc, char** argv) {
+  // As the daemon.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   const std::string role = argc > 3 ? argv[1] : "";
   const std::string address = argc > 3 ? std::string("127.0.0.1:") + argv[2] : "";
   const std::string folder = argc > 4 ? argv[4] : "";
   if (role == "server") {
-    serve(address, std::strtoull(argv[3], nullptr, 10), folder);
-  } else if (role == "client") {
+    return serve(address, std::strtoull(argv[3], nullptr, 10), folder);
+  }
+  if (role == "client") {
     measure(address, std::atoi(argv[3]), folder);
   } else {
     fmt::print(stderr,
