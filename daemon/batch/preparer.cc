@@ -14,6 +14,21 @@ namespace {
 const std::string kKeepStep = "keep";    // for later uses
 const std::string kReuseStep = "reuse";  // of a finished row
 
+void add_origin(const record::Index& index, std::uint64_t record, record::Fields& fields) {
+  record::add_origin(index.key(record), index.shard(index.extent(record).shard).object.url, fields);
+}
+
+// The bytes of the cached sample, which the tensors borrow; null without one.
+std::shared_ptr<const Buffer> find_cached(const SampleCache* samples, std::uint64_t record,
+                                          decode::Sample& sample) {
+  return samples != nullptr ? samples->find(record, sample) : nullptr;
+}
+
+// A sample that another host has decoded.
+void offer_prepared(SampleCache* samples, std::uint64_t record, const decode::Sample& sample) {
+  if (samples != nullptr && samples->wants(record)) samples->offer(record, sample, 0);
+}
+
 }  // namespace
 
 Preparer::Preparer(const record::DataSet& data_set,
@@ -40,11 +55,7 @@ WorkerScratch Preparer::make_scratch() const {
 Status Preparer::cut(std::uint64_t record, std::span<const std::byte> bytes,
                      WorkerScratch& scratch) const {
   ECHOLINE_TRY(data_set_.cut(record, bytes, scratch.fields));
-  if (decoder_of(record).reads_origin()) {
-    const record::Index& index = data_set_.index();
-    record::add_origin(index.key(record), index.shard(index.extent(record).shard).object.url,
-                       scratch.fields);
-  }
+  if (decoder_of(record).reads_origin()) add_origin(data_set_.index(), record, scratch.fields);
   scratch.decode_scratch->record = record;
   return {};
 }
@@ -115,8 +126,11 @@ Status Preparer::prepare_encoded(echo::Item& item, const UseKey& key, bool used_
   return {};
 }
 
-Status Preparer::prepare_whole(const echo::Item& item, WorkerScratch& scratch) const {
-  return find_or_make(item, {}, true, scratch);
+Result<std::shared_ptr<const Buffer>> Preparer::prepare_whole(const echo::Item& item,
+                                                              WorkerScratch& scratch) const {
+  if (auto cached = find_cached(samples_, item.record, scratch.sample)) return cached;
+  ECHOLINE_TRY(find_or_make(item, {}, true, scratch));
+  return item.shared_encoded();
 }
 
 Status Preparer::open_prepared(const echo::Item& item, WorkerScratch& scratch) const {
@@ -132,12 +146,10 @@ Status Preparer::find_or_make(const echo::Item& item, const UseKey& drawn, bool 
                               WorkerScratch& scratch) const {
   // For a sample in the cache the fetcher delivers no bytes (CacheRouter::serve). The cache never
   // evicts, so the sample is still there.
-  if (samples_ != nullptr && samples_->find(item.record, scratch.sample)) return {};
+  if (find_cached(samples_, item.record, scratch.sample)) return {};
   if (item.is_prepared()) {
     ECHOLINE_TRY(open_prepared(item, scratch));
-    if (samples_ != nullptr && samples_->wants(item.record)) {
-      samples_->offer(item.record, scratch.sample, 0);
-    }
+    offer_prepared(samples_, item.record, scratch.sample);
     return {};
   }
   // A sample for the cache is whole, too.

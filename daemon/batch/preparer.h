@@ -79,8 +79,10 @@ class Preparer {
   Result<TriedSteps> try_steps(WorkerScratch& scratch) const;
 
   // Fills `scratch.sample` with the whole prepared sample of an item that has its encoded bytes,
-  // from the sample cache if it is there: for another host.
-  Status prepare_whole(const echo::Item& item, WorkerScratch& scratch) const
+  // from the sample cache if it is there: for another host. Returns the bytes that its tensors
+  // borrow, if they borrow any of the record or the cache.
+  Result<std::shared_ptr<const Buffer>> prepare_whole(const echo::Item& item,
+                                                      WorkerScratch& scratch) const
       ECHOLINE_REQUIRES(item.mutex);
 
   // The first part of prepare_encoded: fills `scratch.sample`. If Chain::run_together comes

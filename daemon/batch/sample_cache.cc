@@ -43,10 +43,11 @@ bool SampleCache::serves(std::uint64_t record, std::uint64_t encoded_bytes) {
   return true;
 }
 
-bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
+std::shared_ptr<const Buffer> SampleCache::find(std::uint64_t record,
+                                                decode::Sample& sample) const {
   // Nothing is evicted, so the bytes stay valid without a lock, also when `kept` is gone.
-  const auto kept = samples_.find(record);
-  if (kept == nullptr) return false;
+  auto kept = samples_.find(record);
+  if (kept == nullptr) return nullptr;
   const std::byte* at = kept->data();
   std::size_t count = 0;
   while (at != kept->data() + kept->size()) {
@@ -64,7 +65,7 @@ bool SampleCache::find(std::uint64_t record, decode::Sample& sample) const {
     at += head.bytes;
   }
   sample.tensors.resize(count);
-  return true;
+  return kept;
 }
 
 bool SampleCache::wants(std::uint64_t record) const {

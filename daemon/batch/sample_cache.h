@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "cache/admission.h"
 #include "cache/memory_cache.h"
@@ -27,8 +29,9 @@ class SampleCache {
   bool serves(std::uint64_t record, std::uint64_t encoded_bytes);
   void count_miss() { misses_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Fills `sample` and returns true if the record is here. Its tensors borrow the cache's bytes.
-  bool find(std::uint64_t record, decode::Sample& sample) const;
+  // Fills `sample` if the record is here, and returns the bytes that its tensors borrow; else null.
+  // The cache keeps them.
+  std::shared_ptr<const Buffer> find(std::uint64_t record, decode::Sample& sample) const;
   // Whether the record is chosen and not here yet, so that it should be offered.
   bool wants(std::uint64_t record) const;
   // Keeps a copy if the record is chosen and there is room. `decode_ns`: the time of decoding it.

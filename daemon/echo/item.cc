@@ -1,11 +1,11 @@
 #include "echo/item.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/lies_in.h"
 
 namespace echoline::echo {
 namespace {
@@ -20,11 +20,6 @@ Buffer take_exact(decode::Tensor& tensor) {
   Buffer exact(content.size());
   std::copy_n(content.data(), content.size(), exact.data());
   return exact;
-}
-
-bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
-  return std::less_equal<>()(whole.data(), part.data()) &&
-         std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
 }
 
 // The bytes of a frame that are elements of the sample.

@@ -87,6 +87,7 @@ class Item : public std::enable_shared_from_this<Item> {
   bool has_sample() const ECHOLINE_REQUIRES(mutex) { return has_sample_; }
   bool has_rows() const ECHOLINE_REQUIRES(mutex) { return has_rows_; }
   std::span<const std::byte> encoded() const ECHOLINE_REQUIRES(mutex) { return encoded_->span(); }
+  std::shared_ptr<const Buffer> shared_encoded() const ECHOLINE_REQUIRES(mutex) { return encoded_; }
   // A worker makes a row from the encoded bytes, in part without the lock (Claim).
   bool is_claimed() const ECHOLINE_REQUIRES(mutex) { return is_claimed_; }
   // Waits until that row is made. `lock` is of `mutex`. The caller has no claims of its own.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/crc.h"
+#include "base/lies_in.h"
 
 namespace echoline::prepare {
 namespace {
@@ -49,18 +50,33 @@ bool take(std::span<const std::byte>& rest, T& value) {
   return true;
 }
 
-// Writes the checksum of everything behind it into the first part.
-void seal(Frame& frame) {
-  std::uint32_t crc = crc32c(0, frame.parts.front().span().subspan(kChecksummedFrom));
-  for (std::size_t i = 1; i < frame.parts.size(); ++i) crc = crc32c(crc, frame.parts[i].span());
-  std::memcpy(frame.parts.front().data() + offsetof(Header, checksum), &crc, sizeof crc);
+// A source is kept for a tensor only if the tensor is at least this part of it: a label must not
+// keep the bytes of its picture.
+constexpr std::size_t kKeptShare = 8;
+
+Frame::Part owned(Buffer bytes) {
+  auto owner = std::make_shared<const Buffer>(std::move(bytes));
+  const auto span = owner->span();
+  return {span, std::move(owner)};
 }
 
-Buffer take_bytes(decode::Tensor& tensor) {
-  if (!tensor.borrowed) return std::move(tensor.bytes);
-  Buffer copy(tensor.borrowed->size());
-  std::copy_n(tensor.borrowed->data(), copy.size(), copy.data());
-  return copy;
+// Writes the checksum of all other bytes into the head, and puts it before the other parts.
+void seal(Frame& frame, Buffer head) {
+  std::uint32_t crc = crc32c(0, head.span().subspan(kChecksummedFrom));
+  for (const Frame::Part& part : frame.parts) crc = crc32c(crc, part.bytes);
+  std::memcpy(head.data() + offsetof(Header, checksum), &crc, sizeof crc);
+  frame.parts.insert(frame.parts.begin(), owned(std::move(head)));
+}
+
+Frame::Part part_of(decode::Tensor& tensor, const std::shared_ptr<const Buffer>& source) {
+  if (!tensor.borrowed) return owned(std::move(tensor.bytes));
+  const std::span<const std::byte> bytes = *tensor.borrowed;
+  const bool may_stay = source != nullptr && bytes.size() >= source->size() / kKeptShare &&
+                        lies_in(bytes, source->span());
+  if (may_stay) return {bytes, source};
+  Buffer copy(bytes.size());
+  std::copy_n(bytes.data(), bytes.size(), copy.data());
+  return owned(std::move(copy));
 }
 
 // The product of the sizes, or nothing where no sample can be so large.
@@ -133,18 +149,18 @@ Status open_bad(const Header& header, std::span<const std::byte> rest, Content& 
 
 std::size_t Frame::bytes() const {
   std::size_t sum = 0;
-  for (const Buffer& part : parts) sum += part.size();
+  for (const Part& part : parts) sum += part.bytes.size();
   return sum;
 }
 
-Frame make_frame(const SampleKey& key, decode::Sample& sample) {
+Frame make_frame(const SampleKey& key, decode::Sample& sample,
+                 const std::shared_ptr<const Buffer>& source) {
   Frame frame;
   Header header;
   header.record = key.record;
   header.epoch = key.epoch;
   header.fields = static_cast<std::uint32_t>(sample.tensors.size());
-  Buffer& head =
-      frame.parts.emplace_back(sizeof header + sample.tensors.size() * sizeof(FieldHeader));
+  Buffer head(sizeof header + sample.tensors.size() * sizeof(FieldHeader));
   std::memcpy(head.data(), &header, sizeof header);
   std::size_t offset = sizeof header;
   for (decode::Tensor& tensor : sample.tensors) {
@@ -154,11 +170,11 @@ Frame make_frame(const SampleKey& key, decode::Sample& sample) {
     field.rank = tensor.shape.rank;
     for (std::uint32_t i = 0; i < tensor.shape.rank; ++i) field.sizes[i] = tensor.shape.sizes[i];
     field.bytes = tensor.content().size();
-    std::memcpy(frame.parts.front().data() + offset, &field, sizeof field);
+    std::memcpy(head.data() + offset, &field, sizeof field);
     offset += sizeof field;
-    if (field.bytes > 0) frame.parts.push_back(take_bytes(tensor));
+    if (field.bytes > 0) frame.parts.push_back(part_of(tensor, source));
   }
-  seal(frame);
+  seal(frame, std::move(head));
   return frame;
 }
 
@@ -170,10 +186,10 @@ Frame make_frame(const SampleKey& key, const Status& why) {
       is_record_code(static_cast<std::uint32_t>(why.code())) ? why.code() : Code::kInvalidArgument);
   header.reason_bytes = static_cast<std::uint32_t>(std::min(why.message().size(), kReasonBytesMax));
   Frame frame;
-  Buffer& whole = frame.parts.emplace_back(sizeof header + header.reason_bytes);
+  Buffer whole(sizeof header + header.reason_bytes);
   std::memcpy(whole.data(), &header, sizeof header);
   std::memcpy(whole.data() + sizeof header, why.message().data(), header.reason_bytes);
-  seal(frame);
+  seal(frame, std::move(whole));
   return frame;
 }
 

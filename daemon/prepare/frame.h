@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,14 +30,21 @@ struct SampleKey {
   std::uint32_t epoch = 0;
 };
 
-// A frame in parts that follow each other, so that pictures need not be copied.
+// A frame in parts that follow each other, so that pictures and arrays need not be copied.
 struct Frame {
-  std::vector<Buffer> parts;
+  struct Part {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const Buffer> owner;
+  };
+  std::vector<Part> parts;
   std::size_t bytes() const;
 };
 
-// Takes the tensors' bytes, or copies those that are borrowed. The sample has no parts of pictures.
-Frame make_frame(const SampleKey& key, decode::Sample& sample);
+// Takes the tensors' bytes. Those that are borrowed from `source` (the record, or the cache's
+// sample; may be null) stay there, if they are a large part of it; others are copied. The sample
+// has no parts of pictures.
+Frame make_frame(const SampleKey& key, decode::Sample& sample,
+                 const std::shared_ptr<const Buffer>& source);
 // For a record that cannot be decoded: `why` is the server's decode error.
 Frame make_frame(const SampleKey& key, const Status& why);
 

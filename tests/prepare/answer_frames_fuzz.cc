@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::vector<std::byte>> frames;
   for (const std::uint64_t record : kRecords) {
     echoline::decode::Sample sample = prepare::sample_of(static_cast<std::uint8_t>(record));
-    frames.push_back(prepare::joined(prepare::make_frame({record, 0}, sample)));
+    frames.push_back(prepare::joined(prepare::make_frame({record, 0}, sample, nullptr)));
   }
   std::vector<std::byte>& changed = frames[size % 2];
   for (std::size_t at = 0; at + 3 <= size; at += 3) {

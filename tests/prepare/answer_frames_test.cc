@@ -13,7 +13,7 @@ using prepare::sample_fields;
 
 std::vector<std::byte> frame_of(std::uint64_t record) {
   decode::Sample sample = prepare::sample_of(static_cast<std::uint8_t>(record));
-  return joined(prepare::make_frame({record, 0}, sample));
+  return joined(prepare::make_frame({record, 0}, sample, nullptr));
 }
 
 Code code_of(std::span<const std::byte> answer, const std::vector<std::uint64_t>& records) {

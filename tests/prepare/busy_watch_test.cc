@@ -11,7 +11,7 @@ constexpr std::uint64_t kPatienceNs = BusyWatch::kPatienceNs;
 
 RunState run_of(std::uint64_t record) {
   RunState state;
-  state.run.records = {record};
+  state.runs.push_back({.place = {}, .records = {record}});
   return state;
 }
 

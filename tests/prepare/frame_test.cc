@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "sample_answers.h"
 
 namespace echoline::prepare {
@@ -11,7 +14,7 @@ constexpr SampleKey kKey{.record = 77, .epoch = 0};
 
 std::vector<std::byte> good_frame() {
   decode::Sample sample = sample_of(1);
-  return joined(make_frame(kKey, sample));
+  return joined(make_frame(kKey, sample, nullptr));
 }
 
 Status opened(std::span<const std::byte> frame, Content& content) {
@@ -54,14 +57,27 @@ TEST(Frames, CarryTheReasonOfABadRecord) {
   EXPECT_TRUE(content.bad.message().starts_with("field image: broken?"));
 }
 
-TEST(Frames, OfBorrowedTensorsHaveCopies) {
+TEST(Frames, KeepTheSourceOfLargeBorrowedTensorsAndCopyOthers) {
+  const auto source = std::make_shared<Buffer>(200);
+  std::ranges::fill(source->span(), std::byte{9});
+  const std::vector<std::byte> elsewhere(7, std::byte{8});
   decode::Sample sample = sample_of(1);
-  const std::vector<std::byte> elsewhere(7, std::byte{9});
+  sample.tensors[0].borrowed = source->span().subspan(10, 60);
+  sample.tensors[1].borrowed = source->span().subspan(90, 8);  // a small part
   sample.tensors[2].borrowed = elsewhere;
-  const std::vector<std::byte> frame = joined(make_frame(kKey, sample));
+  const Frame frame = make_frame(kKey, sample, source);
+  EXPECT_EQ(frame.parts[1].bytes.data(), source->data() + 10);
+  EXPECT_EQ(frame.parts[1].owner, source);
+  for (const std::size_t copied : {2, 3}) {
+    EXPECT_EQ(frame.parts[copied].bytes.data(), frame.parts[copied].owner->data());
+  }
+  const std::vector<std::byte> bytes = joined(frame);
+  EXPECT_TRUE(agrees(bytes, crc32c(0, std::span(bytes).subspan(kChecksummedFrom))));
   Content content;
-  ASSERT_TRUE(opened(frame, content).ok());
-  EXPECT_EQ(content.sample.tensors[2].content()[6], std::byte{9});
+  ASSERT_TRUE(opened(bytes, content).ok());
+  for (const auto& [tensor, value] : {std::pair{0, 9}, {1, 9}, {2, 8}}) {
+    EXPECT_EQ(content.sample.tensors[tensor].content().back(), std::byte(value)) << tensor;
+  }
 }
 
 TEST(Frames, WithAnyBitFlippedDisagreeWithTheirChecksum) {

@@ -41,8 +41,8 @@ inline decode::Sample sample_of(std::uint8_t first) {
 
 inline std::vector<std::byte> joined(const Frame& frame) {
   std::vector<std::byte> bytes;
-  for (const Buffer& part : frame.parts) {
-    bytes.insert(bytes.end(), part.span().begin(), part.span().end());
+  for (const Frame::Part& part : frame.parts) {
+    bytes.insert(bytes.end(), part.bytes.begin(), part.bytes.end());
   }
   return bytes;
 }

@@ -4,14 +4,6 @@
 #include <utility>
 
 namespace echoline::engine {
-namespace {
-
-// A request is short, so that a late one delays little, and long enough for tiny records.
-constexpr double kAnswerBytes = 2 << 20;
-constexpr std::size_t kRecordsMax = 512;
-
-}  // namespace
-
 Result<std::unique_ptr<RemoteReader>> RemoteReader::open(RemoteReaderOptions options,
                                                          FetchMeter& meter,
                                                          std::function<void()> wake) {
@@ -28,22 +20,25 @@ void RemoteReader::add(FetchRun run) {
   for (FetchRequest& request : run) {
     const Place next = place_of(request.extent.shard, request.extent.offset);
     const double frame_bytes = growth_ * static_cast<double>(request.extent.bytes);
-    const bool fits =
-        next == place && part.size() < kRecordsMax && bytes + frame_bytes <= kAnswerBytes;
+    const bool fits = next == place && part.size() < kRequestRecords &&
+                      bytes + frame_bytes <= static_cast<double>(kAnswerBytes);
     if (!part.empty() && !fits) {
-      submit(std::exchange(part, {}));
+      submit(std::exchange(part, {}), bytes);
       bytes = 0;
     }
     place = next;
     bytes += frame_bytes;
     part.push_back(std::move(request));
   }
-  if (!part.empty()) submit(std::move(part));
+  if (!part.empty()) submit(std::move(part), bytes);
 }
 
-void RemoteReader::submit(FetchRun run) {
+void RemoteReader::submit(FetchRun run, double bytes) {
   const record::Extent& first = run.front().extent;
-  RemoteRun asked{.tag = next_tag_++, .place = place_of(first.shard, first.offset), .records = {}};
+  RemoteRun asked{.tag = next_tag_++,
+                  .place = place_of(first.shard, first.offset),
+                  .records = {},
+                  .bytes = static_cast<std::uint64_t>(bytes)};
   asked.records.reserve(run.size());
   for (const FetchRequest& request : run) asked.records.push_back(request.record);
   in_flight_.emplace(asked.tag, std::move(run));

@@ -52,7 +52,8 @@ class RemoteReader {
 
  private:
   RemoteReader(FetchMeter& meter, double growth) : meter_(meter), growth_(growth) {}
-  void submit(FetchRun run);
+  // `bytes`: of its frames, estimated.
+  void submit(FetchRun run, double bytes);
 
   FetchMeter& meter_;
   const double growth_;

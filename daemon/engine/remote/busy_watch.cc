@@ -15,8 +15,8 @@ bool BusyWatch::note_busy(RunState& state, std::string_view server, std::string_
     log_warning({"prepare", stream_},
                 "preparation servers have been too busy for samples from record {} on for {} s; "
                 "the last one was {} ({}): {}",
-                state.run.records.front(), (now_ns - state.busy_since_ns) / 1'000'000'000, server,
-                why,
+                state.runs.front().records.front(), (now_ns - state.busy_since_ns) / 1'000'000'000,
+                server, why,
                 wait_ ? "trainers wait (prepare.fallback: wait)"
                       : "this host reads and decodes itself (prepare.fallback: local)");
   }

@@ -72,7 +72,7 @@ class GrpcCallQueue final : public CallQueue {
     call.sent_ns = monotonic_ns();
     call.context.set_deadline(std::chrono::system_clock::now() +
                               (state->is_probe() ? kProbePatience : kPatience));
-    const grpc::Slice bytes(question(state->run.records));
+    const grpc::Slice bytes(question(state->records()));
     grpc::GenericStub stub(server->channel());
     call.reader =
         stub.PrepareUnaryCall(&call.context, kMethod, grpc::ByteBuffer(&bytes, 1), &queue_);

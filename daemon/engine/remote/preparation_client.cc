@@ -5,18 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <deque>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/mutex.h"
 #include "engine/remote/answer_frames.h"
 #include "engine/remote/busy_watch.h"
 #include "engine/remote/call_queue.h"
 #include "engine/remote/remote_meter.h"
+#include "engine/remote/run_gatherer.h"
+#include "engine/remote/run_handover.h"
 #include "engine/remote/server_check.h"
 #include "engine/remote/server_list.h"
 #include "engine/runtime/agent_thread.h"
@@ -35,8 +35,6 @@ constexpr double kSecondShare = 0.05;
 constexpr double kSecondMax = 8;
 constexpr std::uint64_t kAgainNs = 100 * kMillisecondNs;
 constexpr std::uint64_t kSilenceLogNs = 10'000 * kMillisecondNs;
-// Runs that wait for a server, in addition to those that may be in flight.
-constexpr std::size_t kWaitingMax = 32;
 
 void log_silence(const RemoteOptions& options, const std::string& why) {
   log_warning({"prepare", options.stream}, "no preparation server can be reached{}: {}",
@@ -63,10 +61,12 @@ class RemoteClient final : public PreparationClient, private Agent {
                std::function<void()> wake)
       : options_(std::move(options)),
         credentials_(credentials),
-        wake_owner_(std::move(wake)),
+        handover_(std::move(wake)),
         servers_(options_.servers, {options_.certificate, options_.key, options_.server_ca},
                  credentials, options_.concurrency),
         calls_(CallQueue::open(options_.stream, options_.fingerprint)),
+        gatherer_(options_.concurrency, [this](const StatePtr& state,
+                                               const auto& server) { send(state, server, false); }),
         busy_(options_.stream, options_.wait),
         thread_(*this, "prepare") {
     note_reachable();
@@ -78,27 +78,16 @@ class RemoteClient final : public PreparationClient, private Agent {
 
   Status check() override { return check_servers(options_, credentials_, servers_.addresses()); }
 
-  bool has_room() const override {
-    return runs_.load() < options_.concurrency * meter_.reachable.load() + kWaitingMax;
-  }
+  bool has_room() const override { return handover_.has_room(); }
   bool is_reachable() const override { return options_.wait || meter_.reachable.load() > 0; }
   RemoteStats stats() const override { return meter_.stats(); }
 
   void submit(RemoteRun run) override {
-    runs_.fetch_add(1);
-    {
-      const MutexLock lock(mutex_);
-      incoming_.push_back(std::move(run));
-    }
+    handover_.submit(std::move(run));
     wake();
   }
 
-  std::vector<RemoteResult> take_results() override {
-    std::vector<RemoteResult> results;
-    const MutexLock lock(mutex_);
-    results.swap(results_);
-    return results;
-  }
+  std::vector<RemoteResult> take_results() override { return handover_.take_results(); }
 
  private:
   using StatePtr = std::shared_ptr<RunState>;
@@ -122,19 +111,14 @@ class RemoteClient final : public PreparationClient, private Agent {
   void wake() override { calls_->wake(); }
 
   void take_incoming() {
-    std::vector<RemoteRun> runs;
-    {
-      const MutexLock lock(mutex_);
-      runs.swap(incoming_);
-    }
-    for (RemoteRun& run : runs) {
-      waiting_.push_back(std::make_shared<RunState>());
-      waiting_.back()->run = std::move(run);
+    for (RemoteRun& run : handover_.take_runs()) {
+      waiting_.push_back(state_of(std::move(run)));
+      waiting_.back()->is_unsent = true;
     }
   }
 
-  // Sends each waiting run that has a server now. Where no server is left for it, it ends, or
-  // waits.
+  // Gives each waiting run that has a server now to the gatherer, or sends it if it has failed
+  // before. Where no server is left for it, it ends, or waits.
   void start_waiting(std::uint64_t now_ns) {
     std::deque<StatePtr> waiting;
     waiting.swap(waiting_);
@@ -145,13 +129,19 @@ class RemoteClient final : public PreparationClient, private Agent {
       }
       const ServerList::Choice choice = servers_.choose(*state, now_ns);
       if (choice.server != nullptr) {
-        send(state, choice.server, false);
+        if (std::exchange(state->is_unsent, false)) handover_.count_sent();
+        if (state->is_fresh()) {
+          gatherer_.add(state, choice.server, now_ns);
+        } else {
+          send(state, choice.server, false);
+        }
       } else if (choice.any_left) {
         waiting_.push_back(std::move(state));
       } else {
         give_up(state, now_ns);
       }
     }
+    for (StatePtr& state : gatherer_.send_due(now_ns)) waiting_.push_front(std::move(state));
   }
 
   void give_up(const StatePtr& state, std::uint64_t now_ns) {
@@ -215,7 +205,7 @@ class RemoteClient final : public PreparationClient, private Agent {
   void finish_answer(RemoteCall& call, const AnswerPieces& answer, std::uint64_t now_ns) {
     RunState& state = *call.state;
     if (state.is_probe()) return call.server->note_answer();
-    auto frames = frames_of(answer, state.run.records, options_.fields);
+    auto frames = frames_of(answer, state.records(), options_.fields);
     if (!frames.ok()) {
       RemoteMeter::add(meter_.damaged);
       return refuse(call, frames.status().message(), now_ns);
@@ -230,7 +220,9 @@ class RemoteClient final : public PreparationClient, private Agent {
     RemoteMeter::add(meter_.answered);
     for (const auto& frame : *frames) RemoteMeter::add(meter_.bytes, frame->size());
     for (RemoteCall* other : state.calls) other->cancel();
-    deliver(state, {.tag = state.run.tag, .status = {}, .frames = std::move(*frames)});
+    std::vector<RemoteRun> without;
+    deliver(state, results_of(state, std::move(*frames), without));
+    for (RemoteRun& run : without) waiting_.push_front(state_of(std::move(run)));
   }
 
   // The server works, but its answers are of no use to this host.
@@ -262,35 +254,33 @@ class RemoteClient final : public PreparationClient, private Agent {
 
   void deliver_unprepared(RunState& state) {
     const Status unreachable(Code::kUnavailable, "no preparation server can be reached");
-    deliver(state, {.tag = state.run.tag, .status = unreachable});
+    std::vector<RemoteResult> results;
+    for (const RemoteRun& run : state.runs) results.push_back({run.tag, unreachable});
+    if (std::exchange(state.is_unsent, false)) handover_.count_sent();
+    deliver(state, std::move(results));
   }
 
-  void deliver(RunState& state, RemoteResult result) {
+  void deliver(RunState& state, std::vector<RemoteResult> results) {
     state.done = true;
-    runs_.fetch_sub(1);
-    {
-      const MutexLock lock(mutex_);
-      results_.push_back(std::move(result));
-    }
-    wake_owner_();
+    handover_.deliver(std::move(results));
   }
 
   void note_reachable() {
     meter_.servers.store(servers_.size());
     const std::uint64_t reachable = servers_.good();
-    if (meter_.reachable.exchange(reachable) != reachable) wake_owner_();
+    if (meter_.reachable.exchange(reachable) != reachable) handover_.wake_owner();
   }
 
   const RemoteOptions options_;
   const HostCredentials credentials_;  // at the start
-  const std::function<void()> wake_owner_;
+  RunHandover handover_;
   RemoteMeter meter_;
-  std::atomic<std::uint64_t> runs_{0};  // without a result
 
   // Of the client's thread:
   ServerList servers_;
   const std::unique_ptr<CallQueue> calls_;
   std::deque<StatePtr> waiting_;
+  RunGatherer gatherer_;
   BusyWatch busy_;
   std::uint64_t mean_ns_ = 0;  // from a request to its answer
   double second_allowance_ = kSecondMax;
@@ -298,9 +288,6 @@ class RemoteClient final : public PreparationClient, private Agent {
   std::string last_failure_;
   RateLimiter silence_log_{kSilenceLogNs};
 
-  Mutex mutex_;  // no other lock is taken under it
-  std::vector<RemoteRun> incoming_ ECHOLINE_GUARDED_BY(mutex_);
-  std::vector<RemoteResult> results_ ECHOLINE_GUARDED_BY(mutex_);
   AgentThread thread_;
 };
 

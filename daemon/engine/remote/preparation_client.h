@@ -28,7 +28,7 @@ class PreparationClient {
   // answer refuse. Ok if none answers. Blocks for some seconds at most.
   virtual Status check() = 0;
 
-  // Bounds the runs that wait or are in flight.
+  // Bounds the runs that wait for a server. `wake` is also called when there is room again.
   virtual bool has_room() const = 0;
   // Whether runs are worth submitting: always, if the options say wait.
   virtual bool is_reachable() const = 0;

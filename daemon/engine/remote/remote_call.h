@@ -1,10 +1,11 @@
-// A run on its way, and the requests for it.
+// Runs on their way, and the requests for them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/remote/answer_frames.h"
@@ -15,22 +16,35 @@ namespace echoline::engine {
 
 class RemoteCall;
 
-// Lives until it has a result and none of its calls is in flight.
+// What is asked for together. Lives until it has a result and none of its calls is in flight.
 struct RunState {
-  RemoteRun run;
+  std::vector<RemoteRun> runs;             // none: it asks whether a server answers again
   std::vector<RemoteCall*> calls;          // in flight: one, or two after a late first one
   std::vector<const RemoteServer*> tried;  // failed it, since the run was last begun
   std::uint64_t not_before_ns = 0;         // after all servers have failed it
   std::uint64_t busy_since_ns = 0;         // 0: no server has been busy
   bool has_second = false;
+  bool is_unsent = false;  // no server was found for it yet
   bool done = false;
 
-  // Without records it asks whether a server answers again.
-  bool is_probe() const { return run.records.empty(); }
+  bool is_probe() const { return runs.empty(); }
+  // Nobody has failed it yet.
+  bool is_fresh() const { return tried.empty() && busy_since_ns == 0 && not_before_ns == 0; }
+  std::vector<std::uint64_t> records() const {
+    std::vector<std::uint64_t> all;
+    for (const RemoteRun& run : runs) all.insert(all.end(), run.records.begin(), run.records.end());
+    return all;
+  }
   bool has_tried(const RemoteServer& server) const {
     return std::find(tried.begin(), tried.end(), &server) != tried.end();
   }
 };
+
+inline std::shared_ptr<RunState> state_of(RemoteRun run) {
+  auto state = std::make_shared<RunState>();
+  state->runs.push_back(std::move(run));
+  return state;
+}
 
 // One request at one server.
 class RemoteCall {

@@ -11,11 +11,17 @@
 
 namespace echoline::engine {
 
-// One request: neighbours of one place.
+// What one request should have at most: short, so that a late one delays little, and long enough
+// for tiny records.
+inline constexpr std::uint64_t kAnswerBytes = 2 << 20;
+inline constexpr std::size_t kRequestRecords = 512;
+
+// Neighbours of one place, no more than one request should have.
 struct RemoteRun {
   std::uint64_t tag = 0;
   Place place;
   std::vector<std::uint64_t> records;
+  std::uint64_t bytes = 0;  // of their frames, estimated
 };
 
 // The answer to a run. kUnavailable: no server can be reached, so that it is not prepared

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/bounded_file.h"
-#include "engine/remote/remote_options.h"
+#include "engine/remote/channel_arguments.h"
 
 namespace echoline::engine {
 namespace {
@@ -19,12 +19,6 @@ constexpr std::uint64_t kDownFirstNs = 100'000'000;
 constexpr std::uint64_t kDownMaxNs = 1'000'000'000;
 constexpr std::uint64_t kRefusedNs = 5'000'000'000;
 constexpr std::uint64_t kBusyNs = 20'000'000;
-// A server whose process or network has stopped is noticed within the sum of the first two.
-constexpr int kPingAfterMs = 500;
-constexpr int kPingPatienceMs = 1'000;
-constexpr int kPieceBytes = 1 << 20;
-constexpr int kConnectMs = 1'000;
-constexpr int kReconnectMaxMs = 1'000;
 
 Result<std::string> read_pem(const char* key, const std::string& path) {
   Result<std::string> text = read_bounded_file(path, kPemBytesMax);
@@ -49,20 +43,7 @@ std::shared_ptr<grpc::ChannelInterface> open_channel(const ServerAddress& addres
   tls.pem_cert_chain = credentials.certificate;
   tls.pem_private_key = credentials.key;
   grpc::ChannelArguments arguments;
-  // The certificate names the host as it was written, not the address that it was resolved to.
-  arguments.SetSslTargetNameOverride(address.host);
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(kReceivedBytesMax));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingAfterMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingPatienceMs);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMaxMs / 10);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMaxMs);
-  // Samples are large: fewer and longer pieces on each layer.
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kPieceBytes);
-  arguments.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, kPieceBytes);
-  // One connection for each server of each stream: by default equal channels share one.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  set_channel_arguments(address.host, arguments);
   return grpc::CreateCustomChannel(address.target, grpc::SslCredentials(tls), arguments);
 }
 

@@ -27,7 +27,7 @@ ServerList::Choice ServerList::choose(const RunState& state, std::uint64_t now_n
   std::uint64_t first_weight = 0;
   for (const ServerPtr& server : servers_) {
     if (!server->is_good() || state.has_tried(*server)) continue;
-    const std::uint64_t weight = server_weight(server->address().target, state.run.place);
+    const std::uint64_t weight = server_weight(server->address().target, state.runs.front().place);
     if (first == nullptr || weight > first_weight) {
       first = server;
       first_weight = weight;

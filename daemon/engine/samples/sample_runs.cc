@@ -138,11 +138,11 @@ class Run final : public SampleRun, public std::enable_shared_from_this<Run> {
     const prepare::SampleKey key{item.planned_record, 0};
     {
       const MutexLock lock(item.mutex);
-      const Status status = core_->preparer->prepare_whole(item, scratch);
-      frames_[index] =
-          status.ok() ? prepare::make_frame(key, scratch.sample) : prepare::make_frame(key, status);
-      if (!status.ok()) counters.served_bad.fetch_add(1, std::memory_order_relaxed);
-      // Frees the encoded bytes.
+      const auto source = core_->preparer->prepare_whole(item, scratch);
+      frames_[index] = source.ok() ? prepare::make_frame(key, scratch.sample, *source)
+                                   : prepare::make_frame(key, source.status());
+      if (!source.ok()) counters.served_bad.fetch_add(1, std::memory_order_relaxed);
+      // Frees the encoded bytes, unless the frame keeps them.
       item.used();
     }
     made_.add(index, frames_[index].bytes());

@@ -16,12 +16,15 @@
 namespace echoline::serve {
 namespace {
 
-// The slice owns the bytes: gRPC sends them without a copy.
-grpc::Slice to_slice(Buffer bytes) {
-  auto* const owned = new Buffer(std::move(bytes));
+// The slice keeps the bytes: gRPC sends them without a copy.
+grpc::Slice to_slice(prepare::Frame::Part part) {
+  using Owner = std::shared_ptr<const Buffer>;
+  // gRPC only reads them, although its parameter is not const.
+  auto* const bytes = const_cast<std::byte*>(part.bytes.data());
+  const std::size_t size = part.bytes.size();
   return grpc::Slice(
-      owned->data(), owned->size(), [](void* buffer) { delete static_cast<Buffer*>(buffer); },
-      owned);
+      bytes, size, [](void* owner) { delete static_cast<Owner*>(owner); },
+      new Owner(std::move(part.owner)));
 }
 
 grpc::Slice head_of_frame(std::size_t bytes) {
@@ -36,7 +39,7 @@ grpc::ByteBuffer to_buffer(std::vector<prepare::Frame> frames) {
   std::vector<grpc::Slice> slices;
   for (prepare::Frame& frame : frames) {
     slices.push_back(head_of_frame(frame.bytes()));
-    for (Buffer& part : frame.parts) slices.push_back(to_slice(std::move(part)));
+    for (prepare::Frame::Part& part : frame.parts) slices.push_back(to_slice(std::move(part)));
   }
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
