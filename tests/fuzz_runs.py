@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs fuzzers until each has made so many runs in all, and prints a table. It may be interrupted: the next call goes on, with
-the inputs that were found before. A finding ends the fuzzer; its input stays in the folder.
+"""Runs fuzzers until each has made so many runs in all, and prints a table. The next call goes on, with the inputs that were
+found before; runs count when their fuzzer has ended, so use --seconds where you may stop it. A finding ends the fuzzer; its input stays in the folder.
 
     cmake --preset fuzz && cmake --build --preset fuzz --target parquet_fuzz lines_fuzz
     tests/fuzz_runs.py build/fuzz --runs 1e7 --only parquet,lines"""
@@ -16,6 +16,7 @@ TESTS = pathlib.Path(__file__).resolve().parent
 # Longer inputs are seldom of use to a parser of text. Others need room for a header and some data.
 LENGTHS = {"audio": 3000, "compressed_scan": 4096, "image": 4096, "jpeg": 4096, "parquet": 1500, "tar": 4096}
 LENGTH = 600
+INTERRUPTED = 72  # the exit code of libFuzzer after SIGINT
 
 
 def fuzzers_of(build):
@@ -46,7 +47,7 @@ def run(name, program, folder, runs, seconds):
         capture_output=True, text=True, errors="replace", env=environment, check=False)
     (folder / f"{name}.log").write_text(done.stderr[-20000:], encoding="utf-8")
     return {"runs": number_of("number_of_executed_units", done.stderr), "seconds": children_seconds() - before,
-            "findings": int(done.returncode != 0)}
+            "findings": int(done.returncode not in (0, INTERRUPTED))}
 
 
 def table_of(state):
