@@ -21,7 +21,8 @@ constexpr std::string_view kPassed[] = {
 };
 constexpr const char* kSet[] = {
     // As many processes as workers: threads of their libraries would only compete.
-    "OMP_NUM_THREADS=1",     "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "NUMEXPR_NUM_THREADS=1",
+    "OMP_NUM_THREADS=1",     "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
+    "NUMEXPR_NUM_THREADS=1", "RAYON_NUM_THREADS=1",    "TOKENIZERS_PARALLELISM=false",
     "CUDA_VISIBLE_DEVICES=", "PYTHONHASHSEED=0",       "PYTHONUNBUFFERED=1"};
 
 // Not looked up in PATH, whose folders can belong to the user.

@@ -15,7 +15,7 @@ from support.daemon_process import Daemon, stream_yaml
 
 PROGRAMS = ()
 LOOPS = pathlib.Path(__file__).with_name("parquet_loops.py")
-LATER_EPOCHS = 3
+LATER_EPOCHS = 10
 GROUP_ROWS = 100
 DECODED = ("decode: {image: {key: image, as: rgb}}", "random_resized_crop: {field: image, size: 224}")
 ENCODED = ("decode: {image: {key: image, as: bytes, max_bytes: 1MiB}}",)

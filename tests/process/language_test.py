@@ -135,6 +135,7 @@ class Tokenizers(ProcessCase):
             with contextlib.closing(echoline.Loader("train", runtime_dir=daemon.runtime_dir)) as loader:
                 found = [row[:length].tolist() for batch in loader for row, length in zip(batch["tokens"], batch["length"])]
         self.assertEqual(found, expected)
+        return folder, packages, expected
 
     def packages(self, module):
         """The folder that has this module; the Python of the daemon's workers has numpy."""
@@ -153,13 +154,28 @@ class Tokenizers(ProcessCase):
         return done.stdout
 
     def test_text_becomes_the_ids_of_hugging_face_tokenizers(self):
-        self.check_tokens("tokenizers", (
+        folder, packages, expected = self.check_tokens("tokenizers", (
             "from tokenizers import Tokenizer, models, pre_tokenizers, trainers\n"
             "made = Tokenizer(models.BPE())\nmade.pre_tokenizer = pre_tokenizers.ByteLevel()\n"
             "texts = open('corpus.txt', encoding='utf-8').read().splitlines()\n"
             "made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=400, show_progress=False))\n"
             "made.save('tokenizer.json')\n"
             "print([made.encode(text).ids for text in texts])"))
+        self.check_files(folder, packages, expected)
+
+    def check_files(self, folder, packages, expected):
+        """The example that tokenizes text once writes these tokens as Megatron does, with lines of each kind."""
+        (folder / "corpus.jsonl").write_text("\n".join(json.dumps({"content": text}) for text in TEXTS), encoding="utf-8")
+        last = expected[0][-1]
+        piece = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+        end = next(text for text, number in piece.items() if number == last)
+        for text, options, more in (("corpus.txt", ["--lines"], []), ("corpus.jsonl", ["--key", "content", "--end", end], [last])):
+            subprocess.run(["/usr/bin/python3", "-B", ROOT / "client/examples/tokenize_text.py", folder / "tokenizer.json",
+                            folder / text, folder / "made", *options], check=True, capture_output=True, timeout=PATIENCE,
+                           env={**os.environ, "PYTHONPATH": packages})
+            megatron_files.write_pair(folder / "expected", [document + more for document in expected])
+            for kind in (".bin", ".idx"):
+                self.assertEqual((folder / f"made{kind}").read_bytes(), (folder / f"expected{kind}").read_bytes())
 
     def test_text_becomes_the_ids_of_sentencepiece(self):
         self.check_tokens("sentencepiece", (

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/buffer.h"
 #include "base/hex.h"
 #include "record/parquet/values.h"
 #include "record_fixture.h"
@@ -171,9 +174,10 @@ TEST(ParquetValues, LongValuesOfADictionaryAreNotCopied) {
   Column column;
   column.type = PhysicalType::kFixedLenByteArray;
   column.type_bytes = kWidth;
-  const std::vector<std::byte> page(kWidth, std::byte{7});
+  Buffer page(kWidth);
+  std::fill_n(page.data(), kWidth, std::byte{7});
   Dictionary dictionary;
-  ASSERT_TRUE(dictionary.read(column, page, 1));
+  ASSERT_TRUE(dictionary.read(column, std::move(page), 1));
   // The width of a place in bits, and a run of 1024 zeros: 1 GiB of values.
   const std::byte places[] = {std::byte{1}, std::byte{0x80}, std::byte{0x10}, std::byte{0}};
   const auto decoder =

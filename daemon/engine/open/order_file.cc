@@ -128,7 +128,7 @@ Status read_text(BlockReader& file, std::string_view head,
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
   LineTaker lines(file.path(), take);
   ECHOLINE_TRY(lines.block(head));
-  std::vector<char> block(kBlockBytes);
+  std::vector<char> block(std::min(kBlockBytes, file.bytes()));
   while (true) {
     ECHOLINE_ASSIGN(const std::size_t got, file.read(block));
     if (got == 0) return lines.end();
@@ -166,7 +166,7 @@ Status read_array(BlockReader& file, std::string_view head,
                   record::parse_npy_header(std::as_bytes(std::span(head.data(), head.size()))));
   ECHOLINE_TRY(check_array(header, file.bytes()));
   ECHOLINE_TRY(file.skip_to(header.header_bytes));
-  std::vector<char> block(kBlockBytes);
+  std::vector<char> block(std::min(kBlockBytes, file.bytes()));
   const std::uint64_t count = header.elements();
   for (std::uint64_t place = 0; place < count;) {
     ECHOLINE_ASSIGN(const std::size_t got, file.read(block));

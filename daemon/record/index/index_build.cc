@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "echoline/v1/config.pb.h"
@@ -56,7 +57,7 @@ struct ShardJob {
   const std::size_t shard;
   ScanKeeper keeper;
   std::unique_ptr<ShardScan> scan;
-  std::vector<std::byte> buffer;
+  Buffer buffer;
   bool careful = false;
   source::EqualAnswers answers{0};  // for the present window
   std::uint64_t bytes_done = 0;     // counted as done
@@ -76,7 +77,7 @@ void ShardJob::begin(const ScanSpec& format, const source::ObjectInfo& object,
   if (!keeper.restore(*scan)) scan = format.make_scan(object, skip_bytes);
   careful = keeper.careful();
   bytes_done = scan->position();
-  if (bytes_done == 0) return;
+  if (!keeper.has_kept()) return;
   log_info("record", "{}: an interrupted index pass had scanned {:.1f} of {:.1f} MB: it continues",
            object.url, static_cast<double>(bytes_done) / 1e6,
            static_cast<double>(object.bytes) / 1e6);
@@ -285,7 +286,7 @@ void IndexBuild::submit(std::size_t slot) {
 
 void IndexBuild::request(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
-  source_.submit({slot, shards_[job.shard], {{job.scan->position(), job.buffer}}});
+  source_.submit({slot, shards_[job.shard], {{job.scan->position(), job.buffer.span()}}});
   ++in_flight_;
   ++in_flight_of_[static_cast<std::size_t>(job.mode)];
 }
@@ -316,7 +317,7 @@ Status IndexBuild::poll() {
 Status IndexBuild::landed(std::size_t slot, bool checked) {
   ShardJob& job = *jobs_[slot];
   // Not certain yet: the same window is requested again, or the shard fails.
-  if (job.careful && !job.answers.take(job.buffer, checked)) {
+  if (job.careful && !job.answers.take(job.buffer.span(), checked)) {
     if (job.answers.differed()) source_.count_damaged();
     if (job.answers.exhausted()) {
       return source::never_equal(shards_[job.shard], job.scan->position(), job.buffer.size());
@@ -345,7 +346,7 @@ Status IndexBuild::landed(std::size_t slot, bool checked) {
 Status IndexBuild::take(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
   const std::uint64_t before = job.scan->position();
-  ECHOLINE_TRY(job.scan->take(job.buffer));
+  ECHOLINE_TRY(job.scan->take(job.buffer.span()));
   const std::uint64_t moved = job.scan->position() - before;
   job.bytes_done += moved;
   seen_.bytes_done += moved;

@@ -61,6 +61,8 @@ class ScanKeeper {
   // Continues a new scan with what was kept, if there is something. False if the scan cannot take
   // it: it must not be used.
   bool restore(ShardScan& scan);
+  // Whether there was something.
+  bool has_kept() const { return kept_at_ > 0; }
   // What was kept is from a careful scan, so the scan has to be careful, too.
   bool careful() const { return careful_; }
   // Call it after each window that is certain.

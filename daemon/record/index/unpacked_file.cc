@@ -44,7 +44,7 @@ std::size_t UnpackedFile::reading() const {
 Result<bool> UnpackedFile::advance() {
   if (pieces_.empty() || !pieces_.front().landed) return false;
   const bool last = pieces_.size() == 1 && unread_.empty();
-  ECHOLINE_ASSIGN(unpacked_, unpacker_->take(pieces_.front().bytes, last, content_));
+  ECHOLINE_ASSIGN(unpacked_, unpacker_->take(pieces_.front().bytes.span(), last, content_));
   pieces_.pop_front();
   return true;
 }

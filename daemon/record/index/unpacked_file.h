@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "record/index/content_file.h"
 #include "record/index/unpacked_part.h"
@@ -24,7 +25,7 @@ class UnpackedFile {
   // are in flight.
   struct Piece {
     std::uint64_t offset = 0;
-    std::vector<std::byte> bytes;
+    Buffer bytes;
     bool landed = false;
     source::EqualAnswers answers{0};  // those so far
   };

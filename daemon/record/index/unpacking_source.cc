@@ -128,7 +128,7 @@ void UnpackingSource::read_piece(UnpackedFile& file, UnpackedFile::Piece& piece)
   source::ReadRequest request;
   request.tag = next_id_++;
   request.object = file.object();
-  request.segments.push_back({piece.offset, piece.bytes});
+  request.segments.push_back({piece.offset, piece.bytes.span()});
   pending_[request.tag] = {&file, &piece, 0};
   inner_->submit(std::move(request));
 }
@@ -136,7 +136,7 @@ void UnpackingSource::read_piece(UnpackedFile& file, UnpackedFile::Piece& piece)
 bool UnpackingSource::settle(UnpackedFile& file, UnpackedFile::Piece& piece,
                              source::ReadResult& result) {
   if (!result.status.ok() || !files_.contains(file)) return true;
-  if (piece.answers.take(piece.bytes, result.checked)) return true;
+  if (piece.answers.take(piece.bytes.span(), result.checked)) return true;
   if (piece.answers.differed()) inner_->count_damaged();
   if (piece.answers.exhausted()) {
     result.status = source::never_equal(file.object(), piece.offset, piece.bytes.size());

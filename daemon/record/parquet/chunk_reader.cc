@@ -102,14 +102,9 @@ Result<std::span<const std::byte>> ChunkReader::unpack(const PageHeader& page,
     if (bytes != stored.size()) return wrong_page("two sizes of a page that is not compressed");
     return stored;
   }
-  if (bytes > unpacked_capacity_) {
-    unpacked_.reset();
-    unpacked_.reset(new std::byte[bytes]);
-    unpacked_capacity_ = bytes;
-  }
-  const std::span<std::byte> out(unpacked_.get(), bytes);
-  ECHOLINE_TRY(unpack_page(chunk_.codec, stored, out));
-  return std::span<const std::byte>(out);
+  unpacked_.resize(bytes);
+  ECHOLINE_TRY(unpack_page(chunk_.codec, stored, unpacked_.span()));
+  return std::span<const std::byte>(unpacked_.span());
 }
 
 Status ChunkReader::read_dictionary(const PageHeader& page, std::span<const std::byte> stored) {
@@ -118,8 +113,15 @@ Status ChunkReader::read_dictionary(const PageHeader& page, std::span<const std:
     return wrong_page("a dictionary in another encoding than PLAIN");
   }
   ECHOLINE_ASSIGN(const auto bytes, unpack(page, stored, 0));
+  Buffer kept;
+  if (bytes.data() == unpacked_.data()) {
+    kept = std::move(unpacked_);
+  } else {
+    kept.resize(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), kept.data());
+  }
   dictionary_.emplace();
-  if (dictionary_->read(column_, bytes, page.values)) return {};
+  if (dictionary_->read(column_, std::move(kept), page.values)) return {};
   return wrong_page("the dictionary ends too early");
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "record/parquet/footer.h"
 #include "record/parquet/page_header.h"
@@ -51,8 +52,7 @@ class ChunkReader {
   std::uint64_t values_ = 0;
   bool has_data_ = false;
   std::optional<Dictionary> dictionary_;
-  std::unique_ptr<std::byte[]> unpacked_;  // without setting its bytes first
-  std::size_t unpacked_capacity_ = 0;
+  Buffer unpacked_;
   RowAssembly rows_;
 };
 

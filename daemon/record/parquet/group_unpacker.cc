@@ -58,6 +58,7 @@ Result<std::uint64_t> GroupUnpacker::take(std::span<const std::byte> piece, bool
   // The common case: pages within a piece are used without a copy.
   if (held_.empty()) {
     ECHOLINE_ASSIGN(const std::size_t used, use(piece));
+    if (reader_ && used < piece.size()) held_.reserve(reader_->needed() + piece.size());
     held_.assign(piece.begin() + static_cast<std::ptrdiff_t>(used), piece.end());
   } else {
     held_.insert(held_.end(), piece.begin(), piece.end());

@@ -206,11 +206,11 @@ std::size_t stored_width(const Column& column) {
   return 0;
 }
 
-bool Dictionary::read(const Column& column, std::span<const std::byte> page, std::size_t count) {
-  page_.assign(page.begin(), page.end());
-  const auto plain = make_plain(column, page_);
+bool Dictionary::read(const Column& column, Buffer page, std::size_t count) {
+  page_ = std::move(page);
+  const auto plain = make_plain(column, page_.span());
   // Each value of a page has at least a bit.
-  return count <= page.size() * 8 && (*plain)->decode(count, values_);
+  return count <= page_.size() * 8 && (*plain)->decode(count, values_);
 }
 
 Result<std::unique_ptr<ValueDecoder>> make_value_decoder(const Column& column, Encoding encoding,

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/status.h"
 #include "record/parquet/schema.h"
 
@@ -53,12 +54,12 @@ class ValueDecoder {
 class Dictionary {
  public:
   // False if the page has fewer values.
-  bool read(const Column& column, std::span<const std::byte> page, std::size_t count);
+  bool read(const Column& column, Buffer page, std::size_t count);
   std::size_t size() const { return values_.count; }
   const ValueBatch& values() const { return values_; }
 
  private:
-  std::vector<std::byte> page_;
+  Buffer page_;
   ValueBatch values_;
 };
 

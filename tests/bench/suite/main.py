@@ -14,6 +14,7 @@ BENCHMARKS = {
     "decode_large": "the same for photos of 12 megapixels, also with `fast: true`",
     "parquet": "photos out of Parquet files for each CPU-second, compared with Hugging Face's datasets",
     "audio": "log-mel spectrograms for each CPU-second, compared with torchaudio and librosa",
+    "language": "tokens for each CPU-second, tokenized and packed, compared with Hugging Face's datasets and a DataLoader",
     "detection": "pictures with boxes for each CPU-second, compared with torchvision.transforms.v2",
     "handoff": "CPU time for giving a batch to the trainer, compared with DataLoader, Grain, Ray and gRPC",
     "python_step": "CPU time of a sample's way to a function in Python and back, compared with DataLoader",
