@@ -77,6 +77,11 @@ std::vector<Answer> table_of(const Measures& measures) {
   }
   table.add("store.rate=x0.5", [](Setting& one) { one.store_scale = 0.5; });
   table.add("store.rate=x2", [](Setting& one) { one.store_scale = 2; });
+  const double latency = measures.requests.answer_seconds;
+  if (latency > 0) {
+    table.add("store.latency=x0.5", [&](Setting& one) { one.store_latency = latency / 2; });
+    table.add("store.latency=x2", [&](Setting& one) { one.store_latency = latency * 2; });
+  }
   add_echo(measures, table);
   table.add("trainers.rate=x2", [](Setting& one) { one.trainer_scale = 2; });
   table.add("image.size=x1.5", [](Setting& one) { one.image_scale = 1.5; });
@@ -118,6 +123,14 @@ std::string measures_text(const Measures& measured) {
       fmt::format("F        {} rows/s: {} of the records from caches, {} records/s of the store\n",
                   rate_text(fetch_rows(measured, now)), percent(measured.cached),
                   measured.store_records > 0 ? rate_text(measured.store_records) : "unknown");
+  if (const StoreRequests& requests = measured.requests; requests.answer_seconds > 0) {
+    text += fmt::format(
+        "store    {:.1f} ms to the first byte of a request, {:.1f} ms from there to its end; "
+        "{:.1f} "
+        "requests in flight, {:.0f} are allowed\n",
+        1e3 * requests.answer_seconds, 1e3 * requests.body_seconds, requests.in_flight,
+        requests.in_flight_max);
+  }
   text += fmt::format("echo     {} x {:.3g}\n", name_of(measured.place), measured.factor);
   for (const StepTime& step : measured.steps) {
     text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
@@ -191,6 +204,11 @@ Json measures_json(const Measures& measured) {
                {"worker_rows", number(worker_rows(measured, now))},
                {"fetch_rows", number(fetch_rows(measured, now))},
                {"store_records", measured.store_records},
+               {"store_requests",
+                {{"answer_seconds", measured.requests.answer_seconds},
+                 {"body_seconds", measured.requests.body_seconds},
+                 {"in_flight", measured.requests.in_flight},
+                 {"in_flight_max", measured.requests.in_flight_max}}},
                {"cache_records", measured.cache_records},
                {"cached_share", measured.cached},
                {"passes", measured.passes},

@@ -21,6 +21,18 @@ struct StepTime {
   double share = 0;  // of the workers' time
 };
 
+// Fewer of them in the interval say nothing about the store's latency.
+inline constexpr int kRequestsMin = 20;
+
+// Requests to the store, means over the interval. Unknown for local files, whose requests have no
+// latency of their own: then all are 0.
+struct StoreRequests {
+  double answer_seconds = 0;  // to the first byte
+  double body_seconds = 0;    // from there to the last byte
+  double in_flight = 0;       // while there were any
+  double in_flight_max = 0;   // that read.concurrency and read.read_ahead allow
+};
+
 // Rates are per second, over the time in which the part worked; 0: unknown.
 struct Measures {
   double seconds = 0;        // the interval
@@ -37,7 +49,8 @@ struct Measures {
   double copy_seconds = 0;    // of a core, for a use of a finished row
   std::vector<StepTime> steps{};
 
-  double store_records = 0;   // S: per second, while reads were at the store
+  double store_records = 0;  // S: per second, while reads were at the store
+  StoreRequests requests{};
   double cache_records = 0;   // C: the same for caches; 0: takes no time, as memory
   double cached = 0;          // share of the records that came from caches
   std::uint64_t records = 0;  // of the data set

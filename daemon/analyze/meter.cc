@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 namespace echoline::analyze {
@@ -60,6 +61,30 @@ double bytes_of_row(const v1::StreamStatus& stream) {
     bytes += size;
   }
   return bytes;
+}
+
+// Latencies and the number of requests in flight; none are known without enough requests, or of a
+// store that counts no time to the first byte.
+StoreRequests measure_requests(const v1::StreamStatus& first, const v1::StreamStatus& last,
+                               std::uint32_t passes) {
+  const auto count = [](const v1::Source& source) {
+    const auto& counts = source.latency().counts();
+    return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  };
+  const v1::Source& before = first.source();
+  const v1::Source& after = last.source();
+  const double requests = count(after) - count(before);
+  const double answers = after.answer_seconds() - before.answer_seconds();
+  const double busy = last.fetching().store_seconds() - first.fetching().store_seconds();
+  if (requests < kRequestsMin || answers <= 0 || busy <= 0) return {};
+  const double all = after.latency().sum_seconds() - before.latency().sum_seconds();
+  const double bytes = static_cast<double>(after.bytes() - before.bytes()) / requests;
+  const double ahead =
+      static_cast<double>(after.read_ahead_bytes()) * passes / std::max(1.0, bytes);
+  return {.answer_seconds = answers / requests,
+          .body_seconds = std::max(0.0, all - answers) / requests,
+          .in_flight = all / busy,
+          .in_flight_max = std::min(static_cast<double>(after.concurrency()), ahead)};
 }
 
 // What the workers spend on a row, in seconds of a core.
@@ -184,6 +209,7 @@ Result<Measures> Meter::measures() const {
   measures.factor = std::max(1.0, last_->factor_thousandths() / 1000.0);
   measure_workers(*first_, *last_, measures);
   measure_fetch(*first_, *last_, measures);
+  measures.requests = measure_requests(*first_, *last_, measures.passes);
   return measures;
 }
 

@@ -9,6 +9,8 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // A worker that has a core for less of its time shares the cores with others.
 constexpr double kOwnCore = 0.95;
+// A stream that has more of the allowed requests in flight than this share would use more of them.
+constexpr double kUsesAll = 0.8;
 
 double per_second(double seconds) { return seconds > 0 ? 1 / seconds : kInfinite; }
 
@@ -55,12 +57,25 @@ double cores_of(const Measures& measures, std::uint32_t workers) {
   return std::min<double>(workers, cores);
 }
 
+double store_records(const Measures& measures, const Setting& setting) {
+  const double measured = measures.store_records * setting.store_scale;
+  const StoreRequests& requests = measures.requests;
+  if (setting.store_latency == 0 || requests.in_flight == 0) return measured;
+  // Little's law: the requests in flight are their rate times their time.
+  const double now = requests.answer_seconds + requests.body_seconds;
+  const double then = setting.store_latency + requests.body_seconds;
+  const double of_one = measured * now / then / requests.in_flight;
+  // Late answers decide the rate.
+  if (requests.in_flight >= kUsesAll * requests.in_flight_max) return of_one * requests.in_flight;
+  // Something else does, and the daemon hides a longer latency behind more requests.
+  return std::min(measured, of_one * requests.in_flight_max);
+}
+
 double fetch_rows(const Measures& measures, const Setting& setting) {
   const double cached = std::clamp(setting.cached, 0.0, 1.0);
   double seconds = 0;  // for a fresh record
   if (measures.cache_records > 0) seconds += cached / measures.cache_records;
-  if (measures.store_records > 0)
-    seconds += (1 - cached) / (measures.store_records * setting.store_scale);
+  if (measures.store_records > 0) seconds += (1 - cached) / store_records(measures, setting);
   return uses_of(setting) * per_second(seconds) / setting.passes;
 }
 

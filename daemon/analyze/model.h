@@ -14,6 +14,7 @@ struct Setting {
   std::uint32_t workers = 1;
   double cached = 0;         // share of the records that caches deliver
   double store_scale = 1;    // the store's rate, relative to the measured one
+  double store_latency = 0;  // seconds to the first byte of a request; 0: as measured
   double trainer_scale = 1;  // the trainers' rate, in the same way
   std::uint32_t passes = 1;
   Place place = Place::kNone;
@@ -36,6 +37,8 @@ struct Prediction {
 };
 
 // Pure functions. Rates are rows per second of one pass; infinite where nothing limits.
+// Records per second of the store, without caches; 0: unknown.
+double store_records(const Measures& measures, const Setting& setting);
 double fetch_rows(const Measures& measures, const Setting& setting);
 double worker_rows(const Measures& measures, const Setting& setting);
 double trainer_rows(const Measures& measures, const Setting& setting);

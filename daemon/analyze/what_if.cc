@@ -14,8 +14,8 @@ namespace echoline::analyze {
 namespace {
 
 constexpr std::string_view kKeys =
-    "workers, cache.memory, cache.share, echo.factor, echo.place, store.rate, trainers.rate, "
-    "image.size, passes";
+    "workers, cache.memory, cache.share, echo.factor, echo.place, store.rate, store.latency, "
+    "trainers.rate, image.size, passes";
 
 Status refused(std::string_view key, std::string_view value, std::string_view allowed) {
   return {Code::kInvalidArgument,
@@ -64,6 +64,31 @@ Status set_memory(std::string_view key, std::string_view value, const Measures& 
   return Status();
 }
 
+// "80ms", or "x2": twice the measured one.
+Status set_latency(std::string_view key, std::string_view value, const Measures& measures,
+                   double& latency) {
+  const double measured = measures.requests.answer_seconds;
+  if (measured == 0) {
+    return {Code::kFailedPrecondition,
+            fmt::format("--what-if: {}={}: the latency of the store was not measured: local files "
+                        "have none, and other stores need {} requests (measure for longer with "
+                        "--for)",
+                        key, value, kRequestsMin)};
+  }
+  if (value.starts_with('x')) {
+    double scale = 1;
+    ECHOLINE_TRY(set_scale(key, value, scale));
+    latency = scale * measured;
+    return Status();
+  }
+  const auto duration_ns = config::parse_duration_ns(value);
+  constexpr double kMost = 600;  // seconds
+  latency = duration_ns.ok() ? 1e-9 * static_cast<double>(*duration_ns) : 0;
+  if (latency > 0 && latency <= kMost) return Status();
+  return refused(key, value,
+                 "a time up to 600s, as 80ms, or a multiple of the measured one, as x2");
+}
+
 Status set_place(std::string_view key, std::string_view value, Place& place) {
   const auto* found = std::find(std::begin(kPlaceNames), std::end(kPlaceNames), value);
   if (found == std::end(kPlaceNames))
@@ -88,6 +113,7 @@ Status set_one(std::string_view key, std::string_view value, const Measures& mea
   if (key == "echo.factor") return set_factor(key, value, setting);
   if (key == "echo.place") return set_place(key, value, setting.place);
   if (key == "store.rate") return set_scale(key, value, setting.store_scale);
+  if (key == "store.latency") return set_latency(key, value, measures, setting.store_latency);
   if (key == "image.size") return set_scale(key, value, setting.image_scale);
   if (key == "trainers.rate") return set_scale(key, value, setting.trainer_scale);
   return {Code::kInvalidArgument,

@@ -10,8 +10,8 @@ namespace echoline::analyze {
 
 // The present setting with these changes. Keys: workers, cache.memory (bytes), cache.share (30%),
 // echo.factor, echo.place (none, record, sample, augmented, batch), store.rate and trainers.rate
-// (multiples of the measured rate, as x2), image.size (of the sides, as x1.5), passes.
-// kInvalidArgument names the key and what is allowed.
+// (multiples of the measured rate, as x2), store.latency (a time, or a multiple), image.size (of
+// the sides, as x1.5), passes. kInvalidArgument names the key and what is allowed.
 Result<Setting> parse_what_if(const std::string& text, const Measures& measures);
 
 }  // namespace echoline::analyze

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/account.h"
 #include "base/step_times.h"
 
 namespace echoline::batch {
@@ -17,7 +18,7 @@ class StepSampler {
   static constexpr std::uint64_t kLeastNs = 200'000;
 
   // Before each row: whether it is timed.
-  bool begins_timed() const { return rows_ >= next_rows_ && ns_ >= kLeastNs; }
+  bool begins_timed() const { return kKeepsAccount && rows_ >= next_rows_ && ns_ >= kLeastNs; }
   // After each row, or after `rows` that were made together.
   void note(std::uint64_t ns, std::uint64_t rows = 1) {
     rows_ += rows;

@@ -38,6 +38,19 @@ std::string kind_of(const YAML::Node& node) {
   }
 }
 
+// The only required key of a mapping, if it accepts the word "auto": `echo: auto` is
+// `echo: {factor: auto}`. Else null.
+const FieldDescriptor* key_of_auto(const Descriptor& message) {
+  const FieldDescriptor* required = nullptr;
+  for (int i = 0; i < message.field_count(); ++i) {
+    if (!rules_of(*message.field(i)).required) continue;
+    if (required != nullptr) return nullptr;
+    required = message.field(i);
+  }
+  const bool accepts = required != nullptr && accepts_auto(rules_of(*required).unit);
+  return accepts ? required : nullptr;
+}
+
 std::string key_text(const YAML::Node& key) { return key.IsScalar() ? key.Scalar() : kind_of(key); }
 
 }  // namespace
@@ -170,12 +183,16 @@ Status Reader::read_field(const YAML::Node& node, Message& message, const FieldD
   if (rules_of(field).any_keys) return AnyKeysReader(*this).read(node, message, field);
   if (mapping) {
     Message& child = *message.GetReflection()->MutableMessage(&message, &field);
-    if (!node.IsMap() && !node.IsNull()) {
-      return key_error(where(node), field.name(),
-                       fmt::format("{} where a mapping is wanted; its keys: {}", kind_of(node),
-                                   join_names(known_keys(*field.message_type()))));
+    if (node.IsMap() || node.IsNull()) return read_message(node, child);
+    const FieldDescriptor* of_auto = key_of_auto(*field.message_type());
+    if (of_auto != nullptr && node.IsScalar() && node.Scalar() == "auto") {
+      child.Clear();
+      return read_field(node, child, *of_auto);
     }
-    return read_message(node, child);
+    return key_error(where(node), field.name(),
+                     fmt::format("{} where a mapping{} is wanted; its keys: {}", kind_of(node),
+                                 of_auto == nullptr ? "" : ", or the word auto,",
+                                 join_names(known_keys(*field.message_type()))));
   }
   return read_scalar(node, message, field);
 }

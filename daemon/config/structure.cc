@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -33,6 +34,9 @@ constexpr int kEchoRank = -1;
 constexpr int kCacheRank = -2;
 constexpr int kPrepareRank = -3;
 constexpr int kDecodeRank = 3;
+// Of `echo: auto`: a cap that suits most batch sizes, and a window (docs/echoing.md).
+constexpr std::uint32_t kAutoMax = 4000;  // thousandths
+constexpr std::uint64_t kAutoBatches = 32;
 
 StepOrder order_of(StepCase step) {
   switch (step) {
@@ -199,13 +203,28 @@ Status check_window(const v1::Echo& echo, const SourceLocations& locations) {
   if (!echo.has_window()) {
     return locations.error(echo, "window", "missing; it is required, except with 'spread: step'");
   }
-  // The largest factor decides how many records are kept, so it has no default here.
-  if (echo.factor() == 0 && !echo.has_max()) {
-    return locations.error(echo, "factor", "'auto' needs max, the largest factor it may set");
-  }
   // Equal is allowed: then the factor can only be lowered.
   if (!echo.has_max() || echo.max() >= echo.factor()) return Status();
   return locations.error(echo, "max", "smaller than the factor; allowed: the factor or more");
+}
+
+// With `factor: auto`, the window and the largest factor have defaults.
+void complete_auto(v1::Echo& echo, EchoPlace place, const v1::Stream& stream) {
+  if (echo.factor() != 0 || echo.has_spread()) return;
+  if (!echo.has_max()) echo.set_max(kAutoMax);
+  if (echo.has_window()) return;
+  const std::uint64_t size = batch_step(stream).size();
+  const std::uint64_t uses = std::max(2U, (echo.max() + 999) / 1000);
+  // With this window, no batch has two uses of one record (docs/semantics_details.md).
+  const std::uint64_t least = 3 * (uses - 1) * (size + stream.lanes() * (uses + 1));
+  echo.set_window(place == EchoPlace::kBatch ? kAutoBatches : std::max(kAutoBatches * size, least));
+}
+
+void complete_auto(v1::Stream& stream) {
+  if (stream.has_echo()) complete_auto(*stream.mutable_echo(), EchoPlace::kNone, stream);
+  for (v1::Step& step : *stream.mutable_pipeline()) {
+    if (step.has_echo()) complete_auto(*step.mutable_echo(), echo_place(stream), stream);
+  }
 }
 
 Status check_echo(const v1::Stream& stream, const SourceLocations& locations) {
@@ -272,6 +291,7 @@ Status check_structure(v1::Stream& stream, const SourceLocations& locations) {
   ECHOLINE_TRY(check_decode(stream, locations));
   ECHOLINE_TRY(check_cache(stream, locations));
   ECHOLINE_TRY(check_augmentations(stream, locations));
+  complete_auto(stream);
   ECHOLINE_TRY(check_echo(stream, locations));
   ECHOLINE_TRY(check_prepare(stream, locations));
   ECHOLINE_TRY(check_lanes(stream, locations));

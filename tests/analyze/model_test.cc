@@ -90,6 +90,68 @@ TEST(Model, AgreesWithASimulatedPipeline) {
   for (const int count : limits) EXPECT_GT(count, 5);
 }
 
+// Requests to a store: the time to the first byte, then the bytes over a line that all share.
+struct SimulatedStore {
+  double latency = 0;
+  double line_seconds = 0;        // for the bytes of a request
+  double connection_seconds = 0;  // the same, on a connection of its own
+};
+
+// With always `count` requests in flight, each for one record.
+Measures measured_at(const SimulatedStore& store, int count) {
+  constexpr int kRequests = 4000;
+  std::priority_queue<double, std::vector<double>, std::greater<>> free;
+  for (int i = 0; i < count; ++i) free.push(0);
+  double line_free = 0, bodies = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    const double answer = free.top() + store.latency;
+    free.pop();
+    line_free = std::max(line_free, answer) + store.line_seconds;
+    const double end = std::max(line_free, answer + store.connection_seconds);
+    bodies += end - answer;
+    free.push(end);
+  }
+  Measures measured;
+  measured.store_records = kRequests / free.top();
+  measured.requests = {.answer_seconds = store.latency,
+                       .body_seconds = bodies / kRequests,
+                       .in_flight = static_cast<double>(count)};
+  return measured;
+}
+
+// As the daemon finds the number of requests: half as many are enough with 95 % of the rate.
+Measures measured_with_most(const SimulatedStore& store, int most) {
+  int count = most;
+  const double rate = measured_at(store, most).store_records;
+  while (count >= 8 && measured_at(store, count / 2).store_records >= 0.95 * rate) count /= 2;
+  Measures measured = measured_at(store, count);
+  measured.requests.in_flight_max = most;
+  return measured;
+}
+
+TEST(Model, AnotherLatencyAgreesWithASimulatedStore) {
+  int limited = 0;
+  for (const int most : {4, 16, 128}) {
+    for (const double line_seconds : {0.00001, 0.002, 0.02}) {
+      for (const double now : {0.01, 0.03, 0.1}) {
+        for (const double then : {0.03, 0.1, 0.3}) {
+          const Measures measured = measured_with_most({now, line_seconds, 0.004}, most);
+          const double rate = measured_with_most({then, line_seconds, 0.004}, most).store_records;
+          // All requests are in flight, and yet the line is the limit, now or then: not measured.
+          const bool uses_all = measured.requests.in_flight == most;
+          if (uses_all && line_seconds * most > std::min(now, then)) continue;
+          Setting setting = present_setting(measured);
+          setting.store_latency = then;
+          EXPECT_NEAR(store_records(measured, setting) / rate, 1, 0.15)
+              << most << " requests, line " << line_seconds << ", from " << now << " to " << then;
+          limited += measured.requests.in_flight < most ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(limited, 5) << "the line was the limit";
+}
+
 TEST(Model, StallIsTheShareThatTheTrainerCannotUse) {
   Measures measured = measures();
   const Prediction now = predict(measured, present_setting(measured));

@@ -34,6 +34,17 @@ TEST(WhatIf, ChangesOnlyWhatItNames) {
   EXPECT_DOUBLE_EQ(other->image_scale, 1.5);
 }
 
+TEST(WhatIf, ALatencyNeedsAMeasuredOne) {
+  Measures measured{.requests = {.answer_seconds = 0.04}};
+  EXPECT_DOUBLE_EQ(parse_what_if("store.latency=80ms", measured)->store_latency, 0.08);
+  EXPECT_DOUBLE_EQ(parse_what_if("store.latency=x0.5", measured)->store_latency, 0.02);
+  EXPECT_EQ(parse_what_if("store.latency=80", measured).status().message(),
+            "--what-if: store.latency=80: allowed is a time up to 600s, as 80ms, or a multiple of "
+            "the measured one, as x2");
+  measured.requests = {};
+  EXPECT_EQ(parse_what_if("store.latency=x2", measured).status().code(), Code::kFailedPrecondition);
+}
+
 TEST(WhatIf, ErrorsNameTheKeyAndWhatIsAllowed) {
   const Measures measured{.record_bytes = 1000};
   const auto error = [&](const std::string& text) {
@@ -68,6 +79,14 @@ v1::WatchStatsResponse answer_at(std::uint64_t batches) {
   stream.mutable_fetching()->set_records(5 * batches);
   stream.mutable_fetching()->set_store_records(4 * batches);
   stream.mutable_fetching()->set_store_seconds(0.1 * static_cast<double>(batches));
+  // Four requests in flight, each 40 ms until the answer and 60 ms for its bytes.
+  v1::Source& source = *stream.mutable_source();
+  source.mutable_latency()->add_counts(4 * batches);
+  source.mutable_latency()->set_sum_seconds(0.4 * static_cast<double>(batches));
+  source.set_answer_seconds(0.16 * static_cast<double>(batches));
+  source.set_bytes(4000 * batches);
+  source.set_concurrency(16);
+  source.set_read_ahead_bytes(4000);
   stream.add_caches();
   v1::Consumer& trainer = *stream.add_consumers();
   trainer.set_job("default");
@@ -93,14 +112,20 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   EXPECT_NEAR(measured->store_records, 40, 1e-6);
   EXPECT_NEAR(measured->cached, 0.2, 1e-6);
   EXPECT_EQ(measured->place, Place::kSample);
+  EXPECT_NEAR(measured->requests.answer_seconds, 0.04, 1e-9);
+  EXPECT_NEAR(measured->requests.body_seconds, 0.06, 1e-9);
+  EXPECT_NEAR(measured->requests.in_flight, 4, 1e-9);
+  EXPECT_NEAR(measured->requests.in_flight_max, 4, 1e-9) << "of 1,000 bytes each";
   // 40 records/s of the store are 80 % of the fresh ones, and each has two uses.
-  const auto analysis = analyze("train", *measured, {"echo.factor=4"});
+  const auto analysis = analyze("train", *measured, {"echo.factor=4", "store.latency=140ms"});
   ASSERT_TRUE(analysis.ok());
   EXPECT_NEAR(analysis->now.rows, 100, 1e-6);
   EXPECT_NEAR(analysis->what_if.at(0).prediction.rows, 125, 1e-6);
   const auto json = nlohmann::json::parse(analysis_json(*analysis));
   EXPECT_EQ(json["now"]["limit"], "storage");
   EXPECT_NEAR(json["what_if"][0]["rows_per_second"], 125, 1e-6);
+  // All requests are used, and each takes twice as long.
+  EXPECT_NEAR(json["what_if"][1]["rows_per_second"], 50, 1e-6);
   EXPECT_NE(analysis_text(*analysis).find("at most 25 % can be won"), std::string::npos)
       << analysis_text(*analysis);
 }

@@ -127,10 +127,9 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:5:24: key 'factor': '2.0005' is finer than a thousandth or too large"},
     {"factor_range", with_steps("      - echo: {factor: 0.5, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0.5 is out of range; allowed: 1 to 1000, or auto"},
-    {"automatic_factor",
-     with_steps(
-         "      - decode: {a: {key: a, as: int64}}\n      - echo: {factor: auto, window: 10}\n"),
-     "t.yaml:6:24: key 'factor': 'auto' needs max, the largest factor it may set"},
+    {"echo_is_no_word", with_steps(std::string(kDecode) + "      - echo: always\n"),
+     "t.yaml:6:15: key 'echo': 'always' where a mapping, or the word auto, is wanted; its keys: "
+     "factor, window, max, allow_repeats, spread"},
     {"no_window", with_steps(std::string(kDecode) + "      - echo: {factor: 2}\n"),
      "t.yaml:6:9: key 'window': missing; it is required, except with 'spread: step'"},
     {"spread_and_window",
@@ -155,7 +154,7 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:3:31: key 'spread': needs a place of your choice, before the augmentations: write "
      "'echo' as a step of the pipeline"},
     {"no_window_without_place",
-     "streams:\n  train:\n    echo: {factor: auto, max: 4}\n" + with_steps(kDecode).substr(18),
+     "streams:\n  train:\n    echo: {factor: 2, max: 4}\n" + with_steps(kDecode).substr(18),
      "t.yaml:3:5: key 'window': missing; it is required, except with 'spread: step'"},
     {"no_factor", with_steps("      - echo: {factor: 0, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0 is out of range; allowed: 1 to 1000, or auto"},

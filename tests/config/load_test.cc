@@ -115,6 +115,26 @@ TEST(Config, DerivesTheEchoPointFromThePositionOfEcho) {
   EXPECT_EQ(place(decode + kFlip, kEcho), EchoPlace::kBatch);
 }
 
+TEST(Config, TheWordAutoIsAnEchoWithTheDefaultsOfAutomaticFactors) {
+  const std::string decode = kDecode;
+  const auto step = [](const std::string& steps, const std::string& rest = "") {
+    const v1::Config config = parsed(stream_with(steps, rest));
+    return *echo_step(config.streams().at("a"));
+  };
+  const v1::Echo word = step(decode + "      - echo: auto\n" + kFlip);
+  const v1::Echo mapping = step(decode + "      - echo: {factor: auto}\n" + kFlip);
+  EXPECT_EQ(word.SerializeAsString(), mapping.SerializeAsString());
+  EXPECT_EQ(word.factor(), 0U);
+  EXPECT_EQ(word.max(), 4000U);
+  const std::uint64_t size = batch_step(parsed(stream_with(decode)).streams().at("a")).size();
+  EXPECT_EQ(word.window(), 32 * size);
+  // What no batch with two uses of one record needs: 3 * 19 batches, and some rows.
+  EXPECT_EQ(step(decode + "      - echo: {factor: auto, max: 20}\n").window(), 57 * (size + 21));
+  EXPECT_EQ(step(decode, "      - echo: auto\n").window(), 32U);
+  const v1::Config placeless = parsed(stream_with(decode), {"streams.a.echo=auto"});
+  EXPECT_EQ(placeless.streams().at("a").echo().SerializeAsString(), word.SerializeAsString());
+}
+
 TEST(Config, TakesOneUrlOrSeveralAndOneSizeOrTwo) {
   const v1::Config config = parsed(
       "streams: {a: {pipeline: [{read: {url: [x, y]}}, {decode: {i: {key: jpg, as: rgb}}}, "

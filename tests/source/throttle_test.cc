@@ -117,6 +117,7 @@ TEST(Throttle, ItsTimesAndWaitsAreCounted) {
   EXPECT_TRUE(wait_for(source, 1)[3].ok());
   const Counters counters = source.counters();
   EXPECT_GE(counters.latencies.sum_ns, kSecondNs / 20);
+  EXPECT_EQ(counters.answer_ns, kSecondNs / 20);
   EXPECT_GE(counters.wait_ns[static_cast<std::size_t>(WaitReason::kImitated)], kSecondNs / 40);
 }
 

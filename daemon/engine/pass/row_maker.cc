@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/account.h"
 
 namespace echoline::engine {
 namespace {
@@ -61,12 +61,12 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   const WorkerInside inside(workers_inside_);
   if (stopping_.load()) return Made::kStopped;
   batch::WorkerScratch& scratch = core_->worker_scratch[worker];
-  const std::uint64_t begin_ns = monotonic_ns();
+  const std::uint64_t begin_ns = account_ns();
   RowTimer timer(scratch.sampler, *core_->recorder, worker);
   bool first_use = false;
   const Made made = fill_row(batch, index, scratch, nullptr, timer, first_use);
   if (made != Made::kDone) return made;
-  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  const std::uint64_t spent_ns = account_ns() - begin_ns;
   count_time(first_use, spent_ns, 1);
   timer.count(spent_ns, first_use, core_->counters->steps);
   return made;
@@ -88,7 +88,7 @@ void RowMaker::make_together(InFlightBatch& batch, std::uint32_t begin, std::uin
 std::uint32_t RowMaker::make_group(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
                                    bool of_kept, std::size_t worker) {
   batch::WorkerScratch& scratch = core_->worker_scratch[worker];
-  const std::uint64_t begin_ns = monotonic_ns();
+  const std::uint64_t begin_ns = account_ns();
   RowTimer timer(scratch.sampler, *core_->recorder, worker);
   RowGroup group(*core_, batch.rows, scratch, of_kept);
   const std::uint32_t next = group.add(begin, end);
@@ -103,7 +103,7 @@ std::uint32_t RowMaker::make_group(InFlightBatch& batch, std::uint32_t begin, st
     rows += made == Made::kDone ? 1 : 0;
   }
   if (rows == 0) return next;
-  const std::uint64_t spent_ns = monotonic_ns() - begin_ns;
+  const std::uint64_t spent_ns = account_ns() - begin_ns;
   count_time(!of_kept, spent_ns, rows);
   timer.count(spent_ns, !of_kept, core_->counters->steps, rows);
   return next;
@@ -188,6 +188,7 @@ void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& targe
 }
 
 void RowMaker::count_time(bool first_use, std::uint64_t spent_ns, std::uint64_t count) {
+  if constexpr (!kKeepsAccount) return;
   StreamCounters& counters = *core_->counters;
   auto& ns = first_use ? counters.prepare_first_ns : counters.prepare_again_ns;
   auto& rows = first_use ? counters.prepare_first_rows : counters.prepare_again_rows;

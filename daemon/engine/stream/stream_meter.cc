@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/account.h"
 #include "engine/open/open_cache.h"
 #include "engine/stats/stall_text.h"
 
@@ -49,6 +50,17 @@ void StreamMeter::end(Consumer& consumer, std::uint64_t now_ns) {
 
 ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   const ring::ReaderView view = consumer.pass->ring().view(consumer.reader);
+  if constexpr (kKeepsAccount) charge_waits(consumer, view, now_ns);
+  losses_.see(consumer.job.name, view.losses, consumer.losses);
+  if (view.released != consumer.released || consumer.released_since_ns == 0) {
+    consumer.released = view.released;
+    consumer.released_since_ns = now_ns;
+  }
+  return view;
+}
+
+void StreamMeter::charge_waits(Consumer& consumer, const ring::ReaderView& view,
+                               std::uint64_t now_ns) {
   // The cause of this moment, for all that was waited since the last look 10 ms ago.
   const WaitCause cause = consumer.pass->wait_cause();
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
@@ -69,12 +81,6 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
   }
   consumer.present_wait.see(view, now_ns);
   consumer.batch_waits.see(view, now_ns);
-  losses_.see(consumer.job.name, view.losses, consumer.losses);
-  if (view.released != consumer.released || consumer.released_since_ns == 0) {
-    consumer.released = view.released;
-    consumer.released_since_ns = now_ns;
-  }
-  return view;
 }
 
 void StreamMeter::trace_wait(Consumer& consumer, const WaitSpans::Look& look) {
@@ -109,6 +115,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
     seen.trainer_waits |= view.waiting_since_ns != 0;
     if (view.misbehaved) misbehaved.push_back(consumer.connection);
   }
+  if constexpr (!kKeepsAccount) return misbehaved;
   stall_watch_.tick(now_ns);
   stages_.tick(now_ns, seen);
   // Once a second; differences to these notes are the present rates.

@@ -46,6 +46,7 @@ class StreamMeter {
  private:
   // Charges what the trainer waited since it was last looked at; returns its cursor page.
   ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
+  void charge_waits(Consumer& consumer, const ring::ReaderView& view, std::uint64_t now_ns);
   // Adds what was charged to the trace, if there is one.
   void trace_wait(Consumer& consumer, const WaitSpans::Look& look);
   // Counters since the stream's creation.

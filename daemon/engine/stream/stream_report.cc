@@ -60,6 +60,9 @@ void report_definition(const StreamCore& core, const v1::Stream& definition,
   stats.echo_choice = core.echo_choice;
   stats.seed = spec.seed;
   stats.source_scheme = core.scheme;
+  for (const v1::Read* read : config::reads_of(definition))
+    stats.source_concurrency += read->concurrency();
+  stats.read_ahead_bytes = core.read_ahead.most_bytes;
   report_sources(core, definition, weights, stats);
 }
 

@@ -106,6 +106,9 @@ void fill_source(const engine::StreamStats& stats, v1::Source& source) {
   latency.mutable_bounds()->Add(source::kLatencyBounds.begin(), source::kLatencyBounds.end());
   latency.mutable_counts()->Add(counters.latencies.counts.begin(), counters.latencies.counts.end());
   latency.set_sum_seconds(to_seconds(counters.latencies.sum_ns));
+  source.set_answer_seconds(to_seconds(counters.answer_ns));
+  source.set_concurrency(stats.source_concurrency);
+  source.set_read_ahead_bytes(stats.read_ahead_bytes);
 }
 
 void fill_indexing(const engine::IndexingStats& stats, v1::Indexing& indexing) {

@@ -9,7 +9,7 @@ Counters& Counters::operator+=(const Counters& other) {
        {&Counters::requests_ok, &Counters::requests_retried, &Counters::requests_failed,
         &Counters::requests_redirected, &Counters::bytes, &Counters::in_flight, &Counters::limit,
         &Counters::checked, &Counters::damaged, &Counters::hedges_won, &Counters::hedges_lost,
-        &Counters::replaced_won, &Counters::replaced_lost}) {
+        &Counters::replaced_won, &Counters::replaced_lost, &Counters::answer_ns}) {
     this->*number += other.*number;
   }
   for (std::size_t reason = 0; reason < wait_ns.size(); ++reason) {
@@ -19,9 +19,10 @@ Counters& Counters::operator+=(const Counters& other) {
   return *this;
 }
 
-void SharedCounters::add_latency(std::uint64_t ns) {
+void SharedCounters::add_latency(std::uint64_t ns, std::uint64_t answer_ns) {
   add(latency_counts_[bucket_of(kLatencyBounds, ns)], 1);
   add(latency_sum_ns_, ns);
+  add(answer_sum_ns_, answer_ns);
 }
 
 void SharedCounters::end(bool well) {
@@ -50,6 +51,7 @@ Counters SharedCounters::snapshot() const {
   std::transform(latency_counts_.begin(), latency_counts_.end(), counters.latencies.counts.begin(),
                  load);
   counters.latencies.sum_ns = load(latency_sum_ns_);
+  counters.answer_ns = load(answer_sum_ns_);
   return counters;
 }
 

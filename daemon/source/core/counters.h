@@ -47,6 +47,7 @@ struct Counters {
   std::uint64_t replaced_lost = 0;  // all other replacements
   std::array<std::uint64_t, kWaitReasonNames.size()> wait_ns{};  // by WaitReason, over all requests
   Latencies latencies;
+  std::uint64_t answer_ns = 0;  // of the sum of `latencies`, until the first byte of the answer
 
   Counters& operator+=(const Counters& other);
 };
@@ -64,7 +65,8 @@ class SharedCounters {
   void add_wait(WaitReason reason, std::uint64_t ns) {
     add(wait_ns_[static_cast<std::size_t>(reason)], ns);
   }
-  void add_latency(std::uint64_t ns);
+  // `answer_ns`: of it, until the first byte of the answer.
+  void add_latency(std::uint64_t ns, std::uint64_t answer_ns = 0);
   // A request that was in flight has ended.
   void end(bool well);
 
@@ -73,7 +75,7 @@ class SharedCounters {
  private:
   std::array<Count, kWaitReasonNames.size()> wait_ns_{};
   std::array<Count, kLatencyBounds.size() + 1> latency_counts_{};
-  Count latency_sum_ns_{0};
+  Count latency_sum_ns_{0}, answer_sum_ns_{0};
 };
 
 }  // namespace echoline::source

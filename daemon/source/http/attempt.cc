@@ -96,7 +96,7 @@ Verdict Attempt::judge(const HttpResult& result) {
   if (!accepted_.status.ok()) return accepted_;
   Verdict verdict = operation_.complete();
   // Only complete and good answers.
-  if (verdict.status.ok()) counters_.add_latency(monotonic_ns() - begin_ns_);
+  if (verdict.status.ok()) counters_.add_latency(monotonic_ns() - begin_ns_, waited_ns());
   return verdict;
 }
 

@@ -50,7 +50,8 @@ std::uint64_t SimulatedLink::arrival_ns(std::uint64_t now_ns, std::uint64_t byte
   // the later of both decides.
   const std::uint64_t shared_ns =
       options_.rate == 0 ? 0 : carried_ns(now_ns + options_.latency_ns, bytes);
-  std::uint64_t own_ns = now_ns + next_latency_ns();
+  latency_ns_ = next_latency_ns();
+  std::uint64_t own_ns = now_ns + latency_ns_;
   if (options_.connection_rate > 0)
     own_ns += static_cast<std::uint64_t>(static_cast<double>(bytes) /
                                          static_cast<double>(options_.connection_rate) * 1e9);
@@ -104,7 +105,8 @@ void Throttle::submit(ReadRequest request) {
   const std::uint64_t id = next_id_++;
   const std::uint64_t now = monotonic_ns();
   // The own id replaces the caller's tag, which comes back with the result.
-  pending_[id] = {request.tag, now, link_.arrival_ns(now, bytes)};
+  const std::uint64_t due_ns = link_.arrival_ns(now, bytes);
+  pending_[id] = {request.tag, now, link_.latency_ns(), due_ns};
   request.tag = id;
   inner_->submit(std::move(request));
 }
@@ -134,20 +136,21 @@ void Throttle::hold(std::vector<ReadResult>& results, std::uint64_t now_ns) {
     const Pending pending = pending_.extract(result.tag).mapped();
     if (pending.due_ns > now_ns) imitated_.add_wait(WaitReason::kImitated, pending.due_ns - now_ns);
     held_.push_back(
-        {pending.begin_ns,
-         pending.due_ns,
+        {pending,
          {pending.tag, std::move(result.status), result.checked, std::move(result.checksums)}});
   }
   // Results of the inner source come in another order than the simulated link delivers them.
   std::sort(held_.begin(), held_.end(),
-            [](const Held& a, const Held& b) { return a.due_ns < b.due_ns; });
+            [](const Held& a, const Held& b) { return a.request.due_ns < b.request.due_ns; });
 }
 
 void Throttle::release(std::uint64_t now_ns, std::vector<ReadResult>& done) {
-  const auto due = std::find_if(held_.begin(), held_.end(),
-                                [now_ns](const Held& held) { return held.due_ns > now_ns; });
+  const auto due = std::find_if(held_.begin(), held_.end(), [now_ns](const Held& held) {
+    return held.request.due_ns > now_ns;
+  });
   for (auto at = held_.begin(); at != due; ++at) {
-    if (at->result.status.ok()) imitated_.add_latency(now_ns - at->begin_ns);
+    if (at->result.status.ok())
+      imitated_.add_latency(now_ns - at->request.begin_ns, at->request.latency_ns);
     done.push_back(std::move(at->result));
   }
   held_.erase(held_.begin(), due);
@@ -156,7 +159,7 @@ void Throttle::release(std::uint64_t now_ns, std::vector<ReadResult>& done) {
 }
 
 std::uint64_t Throttle::next_due_ns() const {
-  return held_.empty() ? UINT64_MAX : held_.front().due_ns;
+  return held_.empty() ? UINT64_MAX : held_.front().request.due_ns;
 }
 
 void Throttle::wake() {
@@ -171,6 +174,7 @@ Counters Throttle::counters() const {
   counters.in_flight += imitated.in_flight;
   counters.wait_ns[kImitated] = imitated.wait_ns[kImitated];
   counters.latencies = imitated.latencies;
+  counters.answer_ns = imitated.answer_ns;
   return counters;
 }
 

@@ -32,6 +32,8 @@ class SimulatedLink {
 
   // When the last of `bytes` arrives that are requested at `now_ns`.
   std::uint64_t arrival_ns(std::uint64_t now_ns, std::uint64_t bytes);
+  // The delay of the request that was made last.
+  std::uint64_t latency_ns() const { return latency_ns_; }
 
  private:
   // The delay of the next request.
@@ -41,6 +43,7 @@ class SimulatedLink {
 
   const LinkOptions options_;
   std::uint32_t draws_ = 0;
+  std::uint64_t latency_ns_ = 0;
   std::uint64_t free_ns_ = 0;    // when the link has transferred all requests so far
   std::uint64_t remainder_ = 0;  // of the divisions, so that rounding errors do not add up
 };
@@ -64,15 +67,15 @@ class Throttle : public ForwardingSource {
   Counters counters() const override;
 
  private:
-  struct Held {
-    std::uint64_t begin_ns = 0;
-    std::uint64_t due_ns = 0;
-    ReadResult result;
-  };
   struct Pending {
     std::uint64_t tag = 0;
     std::uint64_t begin_ns = 0;
+    std::uint64_t latency_ns = 0;
     std::uint64_t due_ns = 0;
+  };
+  struct Held {
+    Pending request;
+    ReadResult result;
   };
 
   // Takes results of the inner source and notes when the link would deliver them.

@@ -42,6 +42,16 @@ def build(targets):
         subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
 
 
+def without_account():
+    """A daemon that keeps no account of time."""
+    folder = ROOT / "build/no-account"
+    print(f"building echolined in {folder}", file=sys.stderr, flush=True)
+    for command in (["cmake", "--preset", "quickstart", "-B", folder, "-DECHOLINE_ACCOUNT=OFF"],
+                    ["cmake", "--build", folder, "--target", "echolined"]):
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+    return folder / "daemon/echolined"
+
+
 def photos_folder():
     """Real photos, where there are some: the tests' data, or the folder of shared data that this tree may lie next to."""
     data = pathlib.Path(os.environ.get("ECHOLINE_TEST_DATA", ROOT.parent / "shared/data"))

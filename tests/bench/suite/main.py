@@ -27,6 +27,10 @@ BENCHMARKS = {
     "startup": "time from the start of a daemon to the first batch",
     "law": "the effect of echo point and factor behind a slow line",
     "predictions": "predictions of echoline analyze, compared with runs",
+    "latency": "predictions for another latency of the store, compared with runs",
+    "auto_factor": "factor: auto behind a line whose rate jumps",
+    "causes": "waits of trainers for known causes, and what they are charged to",
+    "account": "what the account of time costs, compared with a daemon without it",
 }
 PAGE = ROOT / "docs/benchmarks.md"
 

@@ -151,14 +151,15 @@ def prepare(servers: Union[Text, Sequence[Text]], certificate: Text, key: Text, 
 def echo(factor: FactorOrAuto, *, window: Optional[int] = None, max: Optional[float] = None,
          allow_repeats: Optional[bool] = None, spread: Optional[Literal["step"]] = None) -> Step:
     """Uses each item that reaches this step `factor` times, and shuffles the uses over a window, or puts them into one
-    batch.
+    batch. `echo: auto` is `echo: {factor: auto}`.
 
     factor: Mean number of uses of each item, with at most three decimals. auto: the daemon measures R and sets the
         factor to it, from 1 to `max`, while trainers read (docs/echoing.md). Allowed: 1 to 1000, or auto.
     window: Number of distinct items kept for reuse. Items are records or samples, or batches if the step is after
-        `batch`. Required, except with `spread: step`. Allowed: 1 or more.
-    max: Largest factor that set-echo or `factor: auto` can set while the stream runs. Default: factor; with auto it is
-        required. Allowed: 1 to 1000.
+        `batch`. Required, except with `spread: step`. Default with `factor: auto`: 32 batches, more if that is too
+        small for `max`. Allowed: 1 or more.
+    max: Largest factor that set-echo or `factor: auto` can set while the stream runs. Default: factor; with auto 4.
+        Allowed: 1 to 1000.
     allow_repeats: Accept a window so small that a batch can contain two uses of one record.
     spread: step: all uses of a record are in one batch, on different ranks where there are `factor` or more, each with
         its own augmentation. This is repeated augmentation (docs/echoing.md). `factor` is a whole number that divides
