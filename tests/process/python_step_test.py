@@ -146,14 +146,15 @@ class PythonStep(PythonCase):
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
         self.write_records(3 * FAULTS)
-        log = self.check_storm(3 * FAULTS, timeouts=2, timeout="3s", memory="512MiB")
+        log = self.check_storm(3 * FAULTS, kinds=7, late=(2, 6), timeout="3s", memory="512MiB")
         marks = sorted(path.name for path in (self.place / "marks").iterdir())
         self.assertEqual(len(marks), FAULTS, marks)
         for text in ("Traceback (most recent call last):", "functions.py\", line", "raise ValueError(f\"no label {label}\")",
                      "wrote: about to", "field image is float32; `out` says uint8", "has the shape [3, 4, 3]", "SystemExit",
                      "MemoryError", "signal 11", "exit code 3", "took more than 3000 ms"):
             self.assertIn(text, log)
-        self.assertEqual(log.count("Traceback (most recent call last):"), 3, "one of each kind")
+        kinds = 4 if 3 * FAULTS > 64 else 3  # label 64 has not enough memory in another line
+        self.assertEqual(log.count("Traceback (most recent call last):"), kinds, "one of each kind")
 
     def test_a_sample_that_ends_or_blocks_each_worker_is_a_bad_record(self):
         with self.daemon("always", timeout="3s", memory="512MiB", metrics=True) as daemon:
