@@ -145,6 +145,17 @@ def always(sample, rng):
     return {"image": sample["image"]}
 
 
+def recovers(sample, rng):
+    """One sample hangs and one ends its worker, as long as a file is there."""
+    label = int(sample["label"])
+    if (MARKS / "trouble").exists():
+        if label == 4:
+            time.sleep(3600)
+        if label == 9:
+            os._exit(3)
+    return {"image": sample["image"]}
+
+
 def surroundings(sample, rng):
     """What a worker can see."""
     files = sorted(os.listdir("/proc/self/fd"), key=int)
