@@ -184,6 +184,10 @@ class PythonStep(PythonCase):
         self.assertEqual({sample for (epoch, sample, *_) in rows if epoch == 2}, set(range(RECORDS)), "a later epoch tries them")
         for outcome in ("died", "timeout"):
             self.assertEqual(daemon.total("echoline_python_calls_total", outcome=outcome), 0)
+        kept = daemon.state_dir / "verdicts"
+        self.assertTrue(list(kept.iterdir()))
+        self.assertEqual(daemon.command("delete", "train").returncode, 0)
+        self.assertEqual(list(kept.iterdir()), [])
 
     def test_workers_end_with_a_daemon_that_is_killed(self):
         daemon = self.started(self.daemon("always", timeout="1min"))
