@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "augment/sample_fields.h"
@@ -15,6 +16,8 @@ namespace echoline::augment {
 namespace {
 
 constexpr std::size_t kSourceBytesMax = 1 << 20;
+// In `version`: those of the interpreter and of numpy.
+constexpr std::string_view kVersions = "{versions}";
 
 Status error(std::string text) { return Status(Code::kInvalidArgument, std::move(text)); }
 
@@ -129,6 +132,7 @@ Result<user_code::Function> function_of(const v1::Python& settings, std::uint8_t
   function.source = std::move(*source);
   function.name = settings.function();
   function.step = number;
+  function.counts_versions = settings.version().find(kVersions) != std::string::npos;
   function.workers = worker_count(settings.workers());
   function.threads = settings.threads();
   function.timeout_ns = settings.timeout();

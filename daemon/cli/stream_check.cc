@@ -128,11 +128,13 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
   checked.memory.cache = opened.cache.bytes();
   for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
     const user_code::Function& function = workers->function();
-    const bool falls_back = function.threads && !workers->has_threads();
-    checked.code.push_back(
-        fmt::format("{}: {} of {}, in {} ({}{})", function.key(), function.name, function.file,
-                    pluralize(function.workers, "worker"), workers->versions(),
-                    falls_back ? ", processes because it has a GIL or there is one worker" : ""));
+    const std::string threads =
+        workers->has_threads() ? fmt::format(", {} threads", function.workers)
+        : function.threads     ? ", processes because it has a GIL or there is one worker"
+                               : "";
+    checked.code.push_back(fmt::format("{}: {} of {}, in {} ({}{})", function.key(), function.name,
+                                       function.file, pluralize(function.workers, "worker"),
+                                       workers->versions(), threads));
   }
   ECHOLINE_TRY(ask_preparation_servers(name, stream, daemon, core.sample_fingerprint, checked));
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));

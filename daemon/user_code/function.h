@@ -36,6 +36,8 @@ struct Function {
   std::uint8_t step = 0;      // the number of the step, part of the keys of random draws
   std::vector<decode::FieldType> inputs;   // what the function gets, in the order of a call
   std::vector<decode::FieldType> outputs;  // what it returns; describe() asks a plugin for them
+  // The versions of interpreter and numpy are part of the fingerprint.
+  bool counts_versions = false;
   std::uint32_t workers = 1;
   bool threads = false;                // they are threads of one process, if it has no GIL
   std::uint64_t timeout_ns = 0;        // of one sample

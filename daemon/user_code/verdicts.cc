@@ -26,6 +26,12 @@ Status Verdicts::of_loss(const Outcome& outcome, const std::string& written) {
                 fmt::format("{}: {}: {}, twice", function_.key(), function_.name, reason));
 }
 
+Status Verdicts::of_kept() const {
+  return Status(Code::kInvalidArgument,
+                fmt::format("{}: {}: two workers were lost in an earlier call, which is kept",
+                            function_.key(), function_.name));
+}
+
 void Verdicts::of_chunk(const Reply& reply, std::size_t samples) {
   // A chunk of one is what has a verdict.
   if (samples == 1) return;

@@ -37,6 +37,8 @@ class Verdicts {
   // The errors of a call that was answered without a result, and of one that was not answered.
   Status of_failure(const Reply& reply);
   Status of_loss(const Outcome& outcome, const std::string& written);
+  // The error of a sample that is not called again.
+  Status of_kept() const;
   // A chunk was answered without results; its samples are called one by one.
   void of_chunk(const Reply& reply, std::size_t samples);
   StepLog& log() { return log_; }

@@ -464,8 +464,6 @@ def main():
         daemon.send(failure(NOT_LOADED, 0, error))
         return
     versions = f"Python {sys.version.split()[0]}, numpy {numpy.__version__}"
-    if others:
-        versions += f", {len(channels)} threads"
     length = function.length if settings["data_set"] else 0
     daemon.send(REPLY.pack(READY, len(channels), length) + b"\0" + versions.encode())
     daemon.close()

@@ -1,5 +1,7 @@
 #include "user_code/workers.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace echoline::user_code {
@@ -27,6 +29,7 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
 }
 
 Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
+  if (kept_->has(sample.key)) return verdicts_.of_kept();
   Status lost;
   const bool has_threads = free_.has_threads();
   // Of several calls in a process that is lost, any one can be the reason: that decides nothing.
@@ -39,6 +42,7 @@ Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping)
       return Status(Code::kCancelled, "the pass has ended");
     lost = std::move(status);
   }
+  kept_->add(sample.key);
   return lost;
 }
 
@@ -77,6 +81,9 @@ Status Workers::call_in_alone(const SampleCall& sample, const std::atomic<bool>*
 
 Progress Workers::run_several(std::span<const SampleCall> samples,
                               const std::atomic<bool>* stopping) {
+  const auto is_kept = [this](const SampleCall& sample) { return kept_->has(sample.key); };
+  samples = {samples.begin(), std::ranges::find_if(samples, is_kept)};
+  if (samples.empty()) return {.done = 0, .next = 1};
   const Progress none{.done = 0, .next = samples.size()};
   Result<std::unique_ptr<Worker>> worker = free_.borrow(stopping);
   if (!worker.ok()) return none;

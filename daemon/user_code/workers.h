@@ -15,6 +15,7 @@
 #include "echoline/shm/sample_random.h"
 #include "user_code/free_workers.h"
 #include "user_code/function.h"
+#include "user_code/kept_verdicts.h"
 #include "user_code/results.h"
 #include "user_code/verdicts.h"
 #include "user_code/worker.h"
@@ -36,6 +37,8 @@ class Workers {
 
   const Function& function() const { return function_; }
   const Counters& counters() const { return counters_; }
+  // Samples that run() does not try again.
+  KeptVerdicts& kept() const { return *kept_; }
   // Of the interpreter and of numpy.
   const std::string& versions() const { return free_.versions(); }
   // Whether they are threads of one process.
@@ -74,6 +77,7 @@ class Workers {
   const Results results_;
   Counters counters_;
   Verdicts verdicts_;
+  const std::unique_ptr<KeptVerdicts> kept_ = std::make_unique<KeptVerdicts>();
   FreeWorkers free_;
   std::atomic<int> alone_callers_ = 0;  // that call or wait
   Mutex alone_mutex_;                   // before that of free_

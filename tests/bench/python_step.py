@@ -31,8 +31,8 @@ THREADED = os.environ.get("ECHOLINE_TEST_THREADED_PYTHON", "")
 ECHOED = "returns a new array, then echo with factor 4"
 
 
-def pipeline(path, function="", settings="", echo="", workers=1):
-    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: {workers}, interpreter: {sys.executable}" + \
+def pipeline(path, function="", settings="", echo="", workers=1, interpreter=sys.executable):
+    step = f"python: {{file: {LOOPS}, function: {function}, out: {{tokens: {{}}}}, workers: {workers}, interpreter: {interpreter}" + \
            (f", {settings}}}" if settings else "}")
     return stream_yaml([f"read: {{url: '{path}', format: tokens, tokens: {{length: {BYTES // 2}}}}}",
                         f"decode: {{tokens: {{key: tokens, as: uint16, shape: [{BYTES // 2}]}}}}", function and step, echo,
@@ -116,17 +116,26 @@ def measure_threads(options):
             Table("memory of the daemon and its workers", "MiB", rows["MiB"], reference, False)]
 
 
+def torchvision_python():
+    """The interpreter with torchvision's transforms of version 2, or with Debian's older ones."""
+    try:
+        return peers.python("torchvision_v2")
+    except Unavailable:
+        return peers.debian_python("torchvision", "python3-torchvision")
+
+
 def measure_transform(options):
     """torchvision's transforms in two workers, and in two processes that do nothing else."""
     try:
-        python = peers.debian_python("torchvision", "python3-torchvision")
+        python = torchvision_python()
     except Unavailable:
         return []
     seconds = 0.5 if options.quick else 6
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
         path.write_bytes(os.urandom(1 << 20) * 32)
-        with Daemon(pipeline(path, "transformed", workers=2), workers=1) as daemon:
+        # Each call keeps a thread of the daemon waiting.
+        with Daemon(pipeline(path, "transformed", workers=2, interpreter=python), workers=2) as daemon:
             found = interleave({"2 processes alone": lambda: output(python, "-B", LOOPS, "bare", seconds, 2),
                                 "step python, 2 workers": from_daemon(seconds, daemon)}, options.rounds)
     return [Table(what, unit, [found.row(name, lambda result, key=key: result[key]) for name in found.results],

@@ -14,6 +14,7 @@ UBUNTU = ["http://archive.ubuntu.com/ubuntu", "gutsy"]  # older debootstraps kno
 SYSTEMS = {"bookworm": ["bookworm"], "trixie": ["trixie"],
            **{release: [release, *UBUNTU] for release in ("jammy", "noble", "resolute")}}
 PACKAGES = ROOT / "build" / "deb"
+AUTHORITIES = "opt/authorities.pem"
 
 
 def need(holds, what):
@@ -72,6 +73,9 @@ class CleanRoot:
         policy = self.folder / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
+        # Behind a proxy with an authority of its own, pip needs it here, too.
+        if "PIP_CERT" in os.environ:
+            shutil.copy(os.environ["PIP_CERT"], self.folder / AUTHORITIES)
         run("mount", "-t", "proc", "proc", self.folder / "proc")
         return self
 
@@ -88,6 +92,8 @@ class CleanRoot:
         """Runs a program inside as root, with a minimal environment."""
         clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
                  "DEBIAN_FRONTEND": "noninteractive"}
+        if self.exists(AUTHORITIES):
+            clean["PIP_CERT"] = f"/{AUTHORITIES}"
         return run("chroot", self.folder, *command, check=check, env=clean, **settings)
 
     def install(self, *packages):

@@ -139,7 +139,8 @@ class Session:
             (self.folder / named.group(1)).write_text(block.text, encoding="utf-8")
         imported = re.findall(r"^(?:import|from) (?:echoline\.)?([\w.]+)", block.text, re.MULTILINE)
         imported = {"numpy" if name == "echoline" else name for name in imported}
-        needs = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names}
+        needs = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names
+                 and not (self.folder / f"{name}.py").exists()}
         script = "train = lambda *_, **__: None\n" + self.here(block)
         return self.run(self.interpreter(sorted(needs)), "-B", "-c", script)
 

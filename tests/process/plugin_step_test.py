@@ -93,7 +93,7 @@ class PluginStep(UserCodeCase):
             self.assertEqual({len(drawn) for drawn in uses.values()}, {1}, "uses share the result")
 
     def test_faults_of_the_process_are_tried_once_more_and_change_no_row(self):
-        log = self.check_storm(RECORDS, timeouts=2)
+        log = self.check_storm(RECORDS, kinds=8, late=(2,))
         for text in ("signal 11", "signal 6", "signal 9", "exit code 3", "took more than 2000 ms", "wrote: about to do fault",
                      "the plugin is broken: the decoder has lost its state", "the plugin crashed; its stack:", "libtest.so",
                      "there is no such label", "has the shape [3, 4, 3]; described was uint8 [16, 16, 3]",

@@ -11,6 +11,7 @@ import unittest
 
 import echoline
 import echoline.cuda
+import numpy as np
 from echoline import steps
 from echoline._configuration import configuration_text
 from echoline._options import FrameworkOptions, LoaderOptions
@@ -34,6 +35,39 @@ class Arguments(unittest.TestCase):
         self.assertEqual(set(LoaderOptions.__annotations__), taken)
         on_gpu = names(echoline.cuda.Loader.__init__, by_name[:1]) - {"device", "cuda_stream"}
         self.assertEqual(set(FrameworkOptions.__annotations__), taken | on_gpu)
+
+
+class Numbers:
+    """A map-style data set."""
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return np.full((3, 4), index, np.float32), index, index / 2 if index % 2 else 0, f"number {index}"
+
+
+def numbers():
+    return [{"row": np.zeros(2 + number // 5, np.int64)} for number in range(10)]
+
+
+class MapDatasets(unittest.TestCase):
+    NAMES = ("image", "label", "share", "text")
+
+    def test_it_is_the_step_read_with_the_types_of_the_first_samples(self):
+        text = {"text": {"as": "uint8", "max_length": 20}}
+        step = echoline.MapDataset(Numbers, self.NAMES, text, workers=2)
+        self.assertEqual(step, {"read": {"python": {
+            "file": os.path.abspath(__file__), "function": "Numbers", "workers": 2, "names": list(self.NAMES),
+            "out": {"image": {"as": "float32", "shape": [3, 4]}, "label": {"as": "int64"}, "share": {"as": "float64"}, **text}}}})
+        self.assertIn('- {"read": {"python": {"file":', configuration_text([step, steps.batch(4)]))
+
+    def test_what_has_to_be_said_is_an_error_that_names_it(self):
+        for arguments, text in (((Numbers, self.NAMES), "field text is a text"), ((Numbers, ("image",)), "has 4 elements"),
+                                ((numbers,), r"int64 \[2\], int64 \[3\]; give out="), ((lambda: [],), "no class or function at the top"),
+                                ((Numbers(),), "no class or function at the top"), ((len,), "is in no file")):
+            with self.subTest(text), self.assertRaisesRegex(echoline.InvalidArgument, text):
+                echoline.MapDataset(*arguments)
 
 
 class Steps(unittest.TestCase):

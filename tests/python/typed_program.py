@@ -11,6 +11,8 @@ pipeline = [steps.read("photos/*.tar", split={"to": "90%"}), steps.shuffle(windo
             steps.decode(image={"key": "jpg", "as": "rgb"}, label={"key": "cls", "as": "int64"}),
             steps.random_resized_crop("image", 32), steps.batch(16, last="pad"), steps.publish(access=["group:train"])]
 assert_type(pipeline[0], Dict[str, Dict[str, Any]])
+whole: "list[Dict[str, Any]]" = [echoline.MapDataset(dict, names=("image",), workers=2), *pipeline[1:]]
+echoline.MapDataset("photos")  # type: ignore[arg-type]
 steps.batch("many")  # type: ignore[arg-type]
 steps.read("photos", format="webdatset")  # type: ignore[arg-type]
 steps.decode(image={"key": "jpg", "has": "rgb"})  # type: ignore[typeddict-unknown-key]

@@ -9,7 +9,7 @@
 
 `echoline.torch.Loader` yields torch tensors and `echoline.jax.Loader` JAX arrays, on the CPU or a GPU.
 `echoline.cuda.Loader` is for other libraries on a GPU. `echoline.serve("stream.yaml")` runs a private daemon.
-`echoline.steps` has a function for each step of a pipeline.
+`echoline.steps` has a function for each step of a pipeline, and `echoline.MapDataset` reads a data set of your own.
 """
 from . import steps
 from ._batch import Batch, Ragged
@@ -17,8 +17,9 @@ from ._errors import (DaemonGone, Detached, Error, FailedPrecondition, Forked, I
                       VersionMismatch)
 from ._library import native as _native
 from ._loader import Loader
+from ._map_dataset import MapDataset
 from ._serve import Daemon, serve
 
 __version__ = _native.version()
 __all__ = ["Batch", "Daemon", "DaemonGone", "Detached", "Error", "FailedPrecondition", "Forked", "InvalidArgument",
-           "LeaseHeld", "Loader", "NotFound", "Ragged", "VersionMismatch", "serve", "steps"]
+           "LeaseHeld", "Loader", "MapDataset", "NotFound", "Ragged", "VersionMismatch", "serve", "steps"]

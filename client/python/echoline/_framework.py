@@ -56,7 +56,8 @@ class FrameworkLoader(ABC, Generic[Item]):
     def __init__(self, loader: Union[NumpyLoader, cuda.Loader], fields: Optional[Fields],
                  collate: Optional[Callable[[Any], Item]]) -> None:
         # A mix works on the fields of the stream and needs the place of the batch, which a tuple does not have.
-        self._mix, self._collate = (collate, None) if isinstance(collate, Mix) else (None, collate)
+        self._mix: Optional[Mix] = collate if isinstance(collate, Mix) else None
+        self._collate: Optional[Callable[[Any], Item]] = None if isinstance(collate, Mix) else collate
         self._loader = Ahead(loader) if self._mix is not None and self._mix.needs_next else loader
         self._seed, self._rank = loader.seed, loader.rank
         self._renamed = dict(fields) if isinstance(fields, Mapping) else None

@@ -132,12 +132,13 @@ ring::RingSpec ring_spec(const v1::Stream& stream, const plan::Plan& whole_plan,
   return spec;
 }
 
-// The text of all users' functions, the hashes of their libraries and of files that steps read, and
-// the hash of the lists of an order, or of the buckets.
+// The text of all users' functions and the versions of their interpreters, the hashes of their
+// libraries and of files that steps read, and the hash of the lists of an order, or of the buckets.
 std::string contents_of(const augment::Chain& chain, const OpenedOrder& order) {
   std::string contents;
   for (const user_code::Workers* workers : chain.user_code()) {
     contents += workers->function().source;
+    if (workers->function().counts_versions) contents += "\n" + workers->versions() + "\n";
   }
   contents += chain.contents();
   if (order.hash.empty()) return contents;

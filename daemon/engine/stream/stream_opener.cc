@@ -6,6 +6,7 @@
 #include "engine/open/open_stream.h"
 #include "engine/stream/echo_placer.h"
 #include "engine/stream/kept_order.h"
+#include "engine/stream/verdict_files.h"
 
 namespace echoline::engine {
 
@@ -18,6 +19,7 @@ Result<std::unique_ptr<Stream>> StreamOpener::open(const std::string& name,
   ECHOLINE_ASSIGN(OpenedStream opened, open_stream(name, placed.stream, options, *pool, *budget,
                                                    progress, std::move(fail)));
   opened.core->echo_choice = std::move(placed.why);
+  keep_verdicts(options.state_dir, *opened.core);
   // Shared: `opened` moves into the stream.
   const std::shared_ptr<StreamCore> core = opened.core;
   auto stream = std::make_unique<Stream>(

@@ -15,6 +15,7 @@
 #include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
 #include "engine/stream/kept_order.h"
+#include "engine/stream/verdict_files.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
 
@@ -24,6 +25,7 @@ namespace {
 // What is kept of a stream over restarts.
 void forget_all(const StreamCore& core, const std::string& state_dir) {
   KeptOrder(state_dir, core.name, core.ring_spec.fingerprint).remove();
+  remove_verdicts(state_dir, core);
   const Status removed = KeptEchoPlace(state_dir, core.name).remove();
   if (!removed.ok()) log_warning("engine", "the place of 'echo' stays: {}", removed.message());
 }

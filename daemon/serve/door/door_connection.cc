@@ -14,6 +14,7 @@ namespace {
 
 // Bounds the time that a hostile peer can take.
 constexpr int kDiscardedMax = 64;
+constexpr std::size_t kGroupsUsual = 64;
 
 Status send_message(int socket, msghdr& message) {
   // MSG_NOSIGNAL: a closed peer is an error, no SIGPIPE. MSG_DONTWAIT: the door serves all others.
@@ -25,13 +26,16 @@ Status send_message(int socket, msghdr& message) {
 }
 
 Result<std::vector<gid_t>> groups_of(int socket) {
-  std::vector<gid_t> groups;
-  socklen_t bytes = 0;
+  // Room for the usual number: emulators such as QEMU do not say how much is needed.
+  std::vector<gid_t> groups(kGroupsUsual);
+  socklen_t bytes = kGroupsUsual * sizeof(gid_t);
   // ERANGE sets `bytes` to the size that is needed.
   while (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
-    if (errno != ERANGE) return errno_status(errno, "reading the groups of a peer");
+    if (errno != ERANGE || bytes <= groups.size() * sizeof(gid_t))
+      return errno_status(errno, "reading the groups of a peer");
     groups.resize(bytes / sizeof(gid_t));
   }
+  groups.resize(bytes / sizeof(gid_t));
   return groups;
 }
 

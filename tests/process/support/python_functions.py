@@ -96,6 +96,7 @@ def do(fault):
         os._exit(0)
     elif fault == "garbage":
         os.write(3, b"x" * 1000)
+        time.sleep(3600)  # until it is killed for that: no other sample's fault happens in this process
     elif fault == "loop":
         while True:
             pass
@@ -123,8 +124,8 @@ def wrong(label):
         return {"image": image[1:]}
     if label % 5 == 3:
         sys.exit("a function may not end the worker")
-    if label % 2:  # MemoryError, at last or at once
-        image = [bytearray(1 << 20) for _ in range(1 << 20)]
+    if label % 2:  # MemoryError, at last or at once. Not written to: on a busy machine that exceeds the time limit
+        image = [np.empty(1 << 20, np.uint8) for _ in range(1 << 20)]
     return {"image": np.zeros((1 << 40), np.uint8)}
 
 
@@ -141,6 +142,17 @@ def always(sample, rng):
     if label == 6:
         while True:
             print("x" * 1000)
+    return {"image": sample["image"]}
+
+
+def recovers(sample, rng):
+    """One sample hangs and one ends its worker, as long as a file is there."""
+    label = int(sample["label"])
+    if (MARKS / "trouble").exists():
+        if label == 4:
+            time.sleep(3600)
+        if label == 9:
+            os._exit(3)
     return {"image": sample["image"]}
 
 

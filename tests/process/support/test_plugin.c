@@ -165,6 +165,7 @@ static int do_fault(const echoline_plugin_host* host, const echoline_plugin_call
   if (fault == 5) return host->fail(host, ECHOLINE_PLUGIN_BROKEN, "the decoder has lost its state");
   if (fault == 6) ((uint8_t*)call->inputs[0].data)[0] = 1; /* is read-only */
   if (write(3, "a message that is no reply", 26) < 0) return BAD;
+  sleep(3600); /* until it is killed for that: no other sample's fault happens in this process */
   return ECHOLINE_PLUGIN_OK;
 }
 
