@@ -1,4 +1,5 @@
 """Parquet files of photos as Hugging Face's `datasets` writes them, by pyarrow in the Python of tests/requirements.txt."""
+import functools
 import json
 import os
 import pathlib
@@ -17,6 +18,14 @@ pq.write_table(table, path, row_group_size=rows)
 """
 
 
+RECORDS_WRITER = """
+import pickle, sys, pyarrow as pa, pyarrow.parquet as pq
+rows, files = pickle.load(sys.stdin.buffer)
+for path, records in files.items():
+    labels = pa.array([label for _, label in records], pa.int64())
+    pq.write_table(pa.table({"u8": [content for content, _ in records], "cls": labels}), path, row_group_size=rows)
+"""
+
 NUMBERS_WRITER = """
 import pickle, sys, pyarrow as pa, pyarrow.parquet as pq
 path, columns = pickle.load(sys.stdin.buffer)
@@ -24,6 +33,7 @@ pq.write_table(pa.table({name: pa.array(numbers, pa.int64()) for name, numbers i
 """
 
 
+@functools.cache
 def python():
     """A Python with pyarrow; None if there is none."""
     folders = [TESTS.parent / "build/venv/bin"]
@@ -64,6 +74,12 @@ def write(path, records, group_rows=7):
     """`records` are pairs of the bytes of a photo and its label."""
     content = pickle.dumps((str(path), group_rows, records))
     subprocess.run([python(), "-c", WRITER], input=content, check=True)
+
+
+def write_records(files, group_rows=50):
+    """{path: records}, which are pairs of bytes and a label, in plain columns."""
+    content = pickle.dumps((group_rows, {str(path): records for path, records in files.items()}))
+    subprocess.run([python(), "-c", RECORDS_WRITER], input=content, check=True)
 
 
 def write_numbers(path, **columns):
