@@ -5,8 +5,11 @@ judges nothing.
 
     ECHOLINED=... ECHOLINE_CLI=... index_distant.py --shaper build/release/tests/bench/shaper [--shards N] [--records N]
 
+With --ways build/release/tests/bench/index_ways, it instead compares the index pass with one by hops only and one by
+reading through only: --rounds times in turn, reading through only once, because the rate determines its time.
+
 The tars are sparse files, so they need no disk. Reading through takes at least bytes / rate. Hops take at least
-records * latency / (shards at a time, 128 at most)."""
+records of a shard * latency * (shards / 128, rounded up)."""
 import argparse
 import json
 import os
@@ -83,6 +86,23 @@ def run(options, url, kill):
         daemon.close()
 
 
+def pass_seconds(options, url, way):
+    done = subprocess.run([options.ways, url, way, str(options.megabytes), options.checksums], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=True)
+    for line in re.findall(r"indexing by .*", done.stderr):
+        print(f"    {line}")
+    return float(done.stdout)
+
+
+def compare_ways(options, url):
+    """The time of the daemon's way, relative to the better one of the two others."""
+    reading = pass_seconds(options, url, "reading")
+    print(f"reading {reading:.1f} s", flush=True)
+    for _ in range(options.rounds):
+        hops, choice = (pass_seconds(options, url, way) for way in ("hops", "choice"))
+        print(f"hops {hops:.1f} s, choice {choice:.1f} s: {choice / min(hops, reading):.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shaper", required=True)
@@ -91,6 +111,8 @@ def main():
     parser.add_argument("--latency", type=int, default=30, help="milliseconds")
     parser.add_argument("--megabytes", type=int, default=100, help="per second, in all")
     parser.add_argument("--checksums", default="all")
+    parser.add_argument("--ways", help="the program index_ways")
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     server = Server("web_server.py")
     try:
@@ -102,11 +124,12 @@ def main():
                               stdout=subprocess.PIPE, preexec_fn=end_with_parent) as shaper:
             port = int(shaper.stdout.readline())
             url = f"http://127.0.0.1:{port}/{{0000..{options.shards - 1:04d}}}.tar"
-            chains = min(HOPS_AT_ONCE, options.shards)
-            hops = options.shards * options.records * options.latency / 1000 / chains
+            hops = -(-options.shards // HOPS_AT_ONCE) * options.records * options.latency / 1000
             print(f"{total / 1e9:.1f} GB: reading at least {total / 1e6 / options.megabytes:.1f} s, hops {hops:.1f} s")
             try:
-                for kill in (False, True):
+                if options.ways:
+                    compare_ways(options, url)
+                for kill in () if options.ways else (False, True):
                     run(options, url, kill)
             finally:
                 shaper.kill()

@@ -11,7 +11,7 @@ namespace echoline::source {
 namespace {
 
 constexpr double kSecondNs = 1e9;
-constexpr std::uint64_t kLongAnswer = 1'000'000, kShortAnswer = 100'000;
+constexpr std::uint64_t kLongAnswer = 1'000'000, kShortAnswer = 100'000, kTinyAnswer = 4096;
 
 // Bytes per second with that many requests in flight.
 using Store = std::function<double(std::size_t)>;
@@ -70,6 +70,21 @@ TEST(ThroughputSearch, LookUpsAreIgnored) {
   run.answer_bytes = 1000;
   run.go(near, 1);
   EXPECT_EQ(run.search.limit(), 16U);
+}
+
+// Also those that begin within a trial.
+TEST(ThroughputSearch, TinyAnswersGetTheCapAndNothingIsTried) {
+  Transfer run;
+  run.search.set_cap(128);
+  run.answer_bytes = kShortAnswer;
+  run.go(far, 0.01);
+  while (run.search.limit() == 128) run.go(far, 0.01);
+  run.answer_bytes = kTinyAnswer;
+  run.go(far, 0.1);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(run.search.limit(), 128U);
+    run.go(far, 0.01);
+  }
 }
 
 TEST(ThroughputSearch, AStoreThatNeedsManyKeepsThemAndLosesLittleToTrying) {

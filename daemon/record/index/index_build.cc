@@ -34,16 +34,13 @@ constexpr std::uint64_t kHopBytesMin = 4 << 10, kHopBytesMax = 64 << 10;
 // Small files between large ones are read together with the next header: a hop over fewer bytes
 // does not pay.
 constexpr std::uint64_t kHopWorthBytes = 32 << 10;
-// While the rate of a store is not known, so that the first measurement is short.
+// While the rate of a store is not known, windows begin with this size. They double while that
+// makes them faster by this factor: so the first measurement is short, and few bytes are in flight
+// at its end, for which hops would have to wait.
 constexpr std::uint64_t kFirstWindowBytes = 512 << 10;
-// Over a connection without TLS, records without a checksum are read twice in the first epoch. That
-// must be worth it.
-constexpr double kHopGain = 1.2, kHopGainUnprotected = 2;
-
-double hop_gain(const ScanSettings& settings, const source::Source& source) {
-  if (!settings.may_hop) return 0;
-  return source.answers_needed() > 1 ? kHopGainUnprotected : kHopGain;
-}
+constexpr double kFasterFactor = 1.5;
+// Records that were skipped have no checksum. That must be worth it.
+constexpr double kHopGain = 1.2;
 
 // One active shard. The buffer is the destination of its request in flight.
 struct ShardJob {
@@ -62,11 +59,17 @@ struct ShardJob {
   source::EqualAnswers answers{0};  // for the present window
   std::uint64_t bytes_done = 0;     // counted as done
   ScanMode mode = ScanMode::kRead;  // of the present window
+  std::uint64_t begin_ns = 0;       // of its request
   std::uint64_t hop_bytes = kHopBytesMin;
-  std::uint64_t read_bytes = kFirstWindowBytes;  // while the rate of the store is not known
+  // While the rate of the store is not known.
+  std::uint64_t read_bytes = kFirstWindowBytes;
+  double read_rate = 0;  // of the fastest window, in bytes/ns
 
-  std::uint64_t window_bytes(const ScanSettings& settings, const ScanChoice& choice);
-  // The window moved the scan on by so many bytes.
+  std::uint64_t window_bytes(const ScanSettings& settings, const ScanChoice& choice) const;
+  void begin_window(ScanMode of);
+  // It moved the scan on by so many bytes.
+  void end_window(std::uint64_t moved);
+  void note_read();
   void note_hop(std::uint64_t moved);
 };
 
@@ -91,16 +94,31 @@ void ShardJob::begin_again(const ScanSpec& format, const source::ObjectInfo& obj
   bytes_done = 0;
 }
 
-std::uint64_t ShardJob::window_bytes(const ScanSettings& settings, const ScanChoice& choice) {
+std::uint64_t ShardJob::window_bytes(const ScanSettings& settings, const ScanChoice& choice) const {
   if (mode == ScanMode::kHop) return hop_bytes;
   if (!settings.may_hop || choice.rate(ScanMode::kRead) > 0) return settings.window_bytes;
-  read_bytes = std::min(read_bytes * 2, settings.window_bytes);
-  return read_bytes / 2;
+  return std::min(read_bytes, settings.window_bytes);
+}
+
+void ShardJob::begin_window(ScanMode of) {
+  mode = of;
+  begin_ns = monotonic_ns();
+}
+
+void ShardJob::end_window(std::uint64_t moved) {
+  mode == ScanMode::kRead ? note_read() : note_hop(moved);
+}
+
+void ShardJob::note_read() {
+  const auto took_ns = static_cast<double>(monotonic_ns() - begin_ns + 1);
+  const double rate = static_cast<double>(buffer.size()) / took_ns;
+  if (rate < read_rate * kFasterFactor) return;
+  read_rate = rate;
+  read_bytes = buffer.size() * 2;
 }
 
 // Windows grow quickly where files are small, and shrink slowly.
 void ShardJob::note_hop(std::uint64_t moved) {
-  if (mode != ScanMode::kHop) return;
   const bool pays = moved >= buffer.size() + kHopWorthBytes;
   hop_bytes =
       std::clamp(pays ? hop_bytes - hop_bytes / 8 : hop_bytes * 2, kHopBytesMin, kHopBytesMax);
@@ -149,7 +167,7 @@ class IndexBuild {
         journal_(journal),
         local_(!shards.empty() && local_path(shards.front().url)),
         careful_(source.answers_needed() > 1 && settings.certain),
-        choice_(hop_gain(settings, source)) {
+        choice_(settings.may_hop ? kHopGain : 0) {
     seen_.shards = shards.size();
     for (const auto& shard : shards) seen_.bytes += shard.bytes;
   }
@@ -268,7 +286,7 @@ void IndexBuild::submit_ready() {
 
 void IndexBuild::submit(std::size_t slot) {
   ShardJob& job = *jobs_[slot];
-  job.mode = choice_.mode();
+  job.begin_window(choice_.mode());
   const std::uint64_t before = job.scan->position();
   job.scan->set_hopping(job.mode == ScanMode::kHop);
   const std::uint64_t moved = job.scan->position() - before;  // wraps where it went back
@@ -351,7 +369,7 @@ Status IndexBuild::take(std::size_t slot) {
   job.bytes_done += moved;
   seen_.bytes_done += moved;
   choice_.moved(moved, job.mode);
-  job.note_hop(moved);
+  job.end_window(moved);
   return {};
 }
 

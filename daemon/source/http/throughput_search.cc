@@ -29,13 +29,18 @@ void ThroughputSearch::begin_at(std::size_t limit) {
 }
 
 bool ThroughputSearch::note_size(std::uint64_t bytes) {
-  // A moving mean over about eight answers.
-  mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) / 8;
+  // A moving mean over about eight answers. A single very long one does not make all of them long.
+  mean_bytes_ += (std::min(static_cast<double>(bytes), 2 * kLongBytes) - mean_bytes_) / 8;
   // Between the two sizes the present kind stays: no search begins again and again.
   if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
   if (std::exchange(short_answers_, mean_bytes_ < kShortBytes) == short_answers_) return false;
   begin_at(short_answers_ ? cap_ : start_);
   return true;
+}
+
+void ThroughputSearch::use_all() {
+  if (limit_ != cap_) begin_at(cap_);
+  window_ = {};
 }
 
 void ThroughputSearch::set_limit(std::size_t limit) {
@@ -61,6 +66,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
                              std::uint64_t now_ns) {
   // Small answers are look-ups, whose rate says nothing.
   if (bytes < kRatedMin || note_size(bytes)) return;
+  if (mean_bytes_ < kTinyBytes) return use_all();
   if (settling_ > 0) {
     // With low demand there are fewer requests from before the change than counted.
     settling_ = std::min(settling_, in_flight) - 1;

@@ -18,7 +18,8 @@ namespace echoline::source {
 //
 // The size of the answers decides where a search begins: long answers with few requests, or with
 // what an earlier search has found, and a step up; short ones at the cap and with a large step
-// down. A search begins again when the answers become short or long. Not thread-safe.
+// down. Tiny ones get the cap without any trial. A search begins again when the answers become
+// short or long. Not thread-safe.
 class ThroughputSearch {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
@@ -28,7 +29,9 @@ class ThroughputSearch {
   // Answers count as short below the first size, and as long again above the second.
   static constexpr double kShortBytes = 256 << 10, kLongBytes = 512 << 10;
   static constexpr std::uint64_t kRatedMin = 4096;  // smaller answers are look-ups: ignored
-  static constexpr std::uint32_t kRestMax = 64;     // windows
+  // Smaller answers take the time of the latency only, so fewer requests are never faster.
+  static constexpr double kTinyBytes = 32 << 10;
+  static constexpr std::uint32_t kRestMax = 64;  // windows
   static constexpr double kKeepShare = 0.95;
   static constexpr double kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
@@ -60,6 +63,8 @@ class ThroughputSearch {
   };
   // Notes the size of an answer; true if a new search has begun because of it.
   bool note_size(std::uint64_t bytes);
+  // The cap, without a trial.
+  void use_all();
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
   // Takes the rate of a complete window.
