@@ -165,7 +165,13 @@ Status Chain::run_prepared(decode::Sample& sample, Scratch& scratch) const {
   ECHOLINE_TRY(run_stages(0, parts_.prepared_stages, sample, {}, scratch).status());
   // Both samples stay alive: the result may borrow from what it was made of.
   std::swap(sample.tensors, scratch.stages[parts_.prepared_stages - 1].after.tensors);
+  scratch.has_decoded = true;
   return {};
+}
+
+void Chain::give_back(decode::Sample& sample, Scratch& scratch) const {
+  if (!std::exchange(scratch.has_decoded, false)) return;
+  std::swap(sample.tensors, scratch.stages[parts_.prepared_stages - 1].after.tensors);
 }
 
 Result<decode::Sample*> Chain::run_shared(const decode::Sample& in, const UseKey& key,

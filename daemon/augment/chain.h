@@ -57,6 +57,8 @@ struct Scratch {
   FieldPrograms::Scratch last;
   // Of the sample in work: these stages have run already, and `after` has their results.
   std::size_t stages_done = 0;
+  // `after` of the last prepared stage has what was decoded (run_prepared).
+  bool has_decoded = false;
 
   // Steps that wait for something give up when `*stopping` is true. It has to live while the chain
   // runs with this scratch.
@@ -106,6 +108,10 @@ class Chain {
   // Runs these steps, if any, on a decoded sample, whose pictures need only have their part_of, and
   // replaces it by the result, which may borrow from `scratch`. They draw nothing.
   Status run_prepared(decode::Sample& sample, Scratch& scratch) const;
+  // Call it before the next sample is decoded into `sample`, whose last result nobody needs any
+  // more: gives the memory of the last decoded pictures back to it. Otherwise a small result could
+  // have their memory, and each decoded picture new memory.
+  void give_back(decode::Sample& sample, Scratch& scratch) const;
   // Whether there are steps between `prepare` and an echo, whose result all uses of a record share.
   bool has_shared() const { return parts_.shared_stages > parts_.prepared_stages; }
   // Runs these steps, with the draws of use 0, on a prepared sample. Its pictures need only have

@@ -152,6 +152,7 @@ Status Preparer::find_or_make(const echo::Item& item, const UseKey& drawn, bool 
     offer_prepared(samples_, item.record, scratch.sample);
     return {};
   }
+  chain_->give_back(scratch.sample, *scratch.augment_scratch);
   // A sample for the cache is whole, too.
   if (samples_ != nullptr && samples_->wants(item.record)) whole = true;
   const std::uint64_t begin_ns = monotonic_ns();
