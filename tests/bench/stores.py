@@ -15,7 +15,7 @@ from support.daemon_process import Daemon
 from support.programs import free_port
 from transfers import Shaped, curl, one_run, stream_of
 
-PROGRAMS = ("SHAPER",)
+PROGRAMS = ("SHAPER", "ECHOLINE_LIBRARY")
 LATER_EPOCHS = 3
 LOADERS = ("WebDataset", "SPDL")
 # Name: (window of the daemon's shuffle, latency in ms or None without a proxy, bytes/s of a connection, more for the proxy).
