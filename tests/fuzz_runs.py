@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs fuzzers until each has made so many runs in all, and prints a table. The next call goes on, with the inputs that were
-found before; runs count when their fuzzer has ended, so use --seconds where you may stop it. A finding ends the fuzzer; its input stays in the folder.
+"""Runs fuzzers until each has made so many runs in all, and prints a table. The next call continues, with the inputs that
+were found before. Runs count when their fuzzer has ended, so use --seconds if you may stop it. A finding ends the fuzzer;
+its input stays in the folder.
 
     cmake --preset fuzz && cmake --build --preset fuzz --target parquet_fuzz lines_fuzz
     tests/fuzz_runs.py build/fuzz --runs 1e7 --only parquet,lines"""

@@ -17,7 +17,7 @@ from transfers import BUCKET, Shaped, put_singles
 
 PROGRAMS = ("ECHOLINE_LIBRARY", "ECHOLINE_CLI", "SHAPER")
 ONE_ROUND = True
-OBJECTS, OBJECT_BYTES = 600, 20_000
+OBJECTS, OBJECT_BYTES = 600, 40_000
 BATCH = 8
 LATENCIES = (10, 30, 100)  # ms, of the proxy
 TRAINER = 5000             # rows per second, more than any of the stores gives

@@ -19,8 +19,8 @@ class MapDataset(Dict[str, Any]):
 
         Loader([MapDataset(TrainSet, names=("image", "label")), steps.shuffle(window="all"), steps.batch(64)])
 
-    `make` is a class or a function without arguments that gives the data set. It is at the top of a file, which workers
-    of the daemon load by itself. `names` names the elements of samples that are tuples. Types and shapes of the fields
+    `make` is a class or a function without arguments that gives the data set. It must be defined at the top level of a
+    file, which workers of the daemon load by itself. `names` names the elements of samples that are tuples. Types and shapes of the fields
     are those of the first samples, which are made in this process; `out` gives them for single fields, as a
     configuration has them, for example {"boxes": {"as": "float32", "shape": [4], "max_length": 100}}. `settings` are
     others of `read.python`, such as workers=4.
@@ -42,7 +42,7 @@ def _file_of(make: Callable[[], Any]) -> str:
     """The file that workers load."""
     name = getattr(make, "__qualname__", None)
     if name is None or not name.isidentifier():
-        raise InvalidArgument(f"{make!r} is no class or function at the top of a file, which workers could load")
+        raise InvalidArgument(f"{make!r} is no class or function at the top level of a file, which workers could load")
     try:
         path = inspect.getsourcefile(make)
     except TypeError:
