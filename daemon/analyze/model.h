@@ -36,9 +36,10 @@ struct Prediction {
   Limit limit = Limit::kTrainers;
 };
 
-// Pure functions. Rates are rows per second of one pass; infinite where nothing limits.
+// Pure functions.
 // Records per second of the store, without caches; 0: unknown.
 double store_records(const Measures& measures, const Setting& setting);
+// Rates are rows per second of one pass; infinite where nothing limits.
 double fetch_rows(const Measures& measures, const Setting& setting);
 double worker_rows(const Measures& measures, const Setting& setting);
 double trainer_rows(const Measures& measures, const Setting& setting);

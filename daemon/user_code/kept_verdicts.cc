@@ -18,15 +18,12 @@ constexpr std::size_t kFileBytesMax = 4 << 20;
 
 }  // namespace
 
-void KeptVerdicts::use_file(const std::string& path) {
+void KeptVerdicts::start(const std::string& path) {
   const MutexLock lock(mutex_);
+  is_started_ = true;
   path_ = path;
-  std::set<Place> places = load(path);
-  const std::size_t loaded = places.size();
-  // Those of samples that were tried while the stream was opened.
-  places_.merge(places);
+  if (!path.empty()) places_ = load(path);
   is_empty_ = places_.empty();
-  if (places_.size() > loaded) save();
 }
 
 bool KeptVerdicts::has(const UseKey& key) const {
@@ -37,7 +34,8 @@ bool KeptVerdicts::has(const UseKey& key) const {
 
 void KeptVerdicts::add(const UseKey& key) {
   const MutexLock lock(mutex_);
-  if (places_.size() == kVerdictsMax || !places_.insert(place_of(key)).second) return;
+  if (!is_started_ || places_.size() >= kVerdictsMax) return;
+  if (!places_.insert(place_of(key)).second) return;
   is_empty_ = false;
   save();
   if (places_.size() == kVerdictsMax)
@@ -62,7 +60,7 @@ void KeptVerdicts::save() const {
     fmt::format_to(std::back_inserter(text), "{} {} {}\n", epoch, sample, use);
   const Status saved = write_file_atomically(path_, text);
   if (!saved.ok())
-    log_warning("python", "a sample that ended or blocked its worker is not kept: {}",
+    log_warning("python", "the list of samples that lost their workers cannot be saved: {}",
                 saved.message());
 }
 

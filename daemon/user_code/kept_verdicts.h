@@ -17,8 +17,10 @@ namespace echoline::user_code {
 // Any thread.
 class KeptVerdicts {
  public:
-  // Those in this file count from now on, and new ones are written to it. Logs a failure.
-  void use_file(const std::string& path) ECHOLINE_EXCLUDES(mutex_);
+  // Verdicts are kept from now on: those in this file, and new ones, which are written to it. An
+  // empty path: in memory only. Before it, while a stream is opened or checked, none is kept: the
+  // samples that are tried then have no place in the order. Logs a failure.
+  void start(const std::string& path) ECHOLINE_EXCLUDES(mutex_);
   bool has(const UseKey& key) const ECHOLINE_EXCLUDES(mutex_);
   // Writes the file. When very many are kept already, this one is not.
   void add(const UseKey& key) ECHOLINE_EXCLUDES(mutex_);
@@ -32,6 +34,7 @@ class KeptVerdicts {
 
   std::atomic<bool> is_empty_ = true;
   mutable Mutex mutex_;  // no other lock is taken under it
+  bool is_started_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::string path_ ECHOLINE_GUARDED_BY(mutex_);
   std::set<Place> places_ ECHOLINE_GUARDED_BY(mutex_);
 };

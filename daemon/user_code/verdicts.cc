@@ -27,9 +27,10 @@ Status Verdicts::of_loss(const Outcome& outcome, const std::string& written) {
 }
 
 Status Verdicts::of_kept() const {
-  return Status(Code::kInvalidArgument,
-                fmt::format("{}: {}: two workers were lost in an earlier call, which is kept",
-                            function_.key(), function_.name));
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("{}: {}: this sample lost two workers before, so it is not called again",
+                  function_.key(), function_.name));
 }
 
 void Verdicts::of_chunk(const Reply& reply, std::size_t samples) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <ranges>
 #include <utility>
 
 #include "base/clock.h"
@@ -141,7 +142,8 @@ class RemoteClient final : public PreparationClient, private Agent {
         give_up(state, now_ns);
       }
     }
-    for (StatePtr& state : gatherer_.send_due(now_ns)) waiting_.push_front(std::move(state));
+    std::vector<StatePtr> left = gatherer_.send_due(now_ns);
+    for (StatePtr& state : std::views::reverse(left)) waiting_.push_front(std::move(state));
   }
 
   void give_up(const StatePtr& state, std::uint64_t now_ns) {
@@ -222,7 +224,8 @@ class RemoteClient final : public PreparationClient, private Agent {
     for (RemoteCall* other : state.calls) other->cancel();
     std::vector<RemoteRun> without;
     deliver(state, results_of(state, std::move(*frames), without));
-    for (RemoteRun& run : without) waiting_.push_front(state_of(std::move(run)));
+    for (RemoteRun& run : std::views::reverse(without))
+      waiting_.push_front(state_of(std::move(run)));
   }
 
   // The server works, but its answers are of no use to this host.

@@ -73,8 +73,8 @@ Result<Wanted> wanted_of(Stream& stream, const NamedWeights& changed) {
   const WeightControl& control = stream.order().weights();
   // What was set last on this host may be others than those of the job.
   ECHOLINE_ASSIGN(Weights weights, control.with(changed, stream.shared_job().weights()));
-  ECHOLINE_TRY(control.check(weights, &shared->job));
   if (control.is_everywhere(weights)) return Wanted();
+  ECHOLINE_TRY(control.check(weights, &shared->job));
   return Wanted(agree::Change{.kind = agree::Change::Kind::kWeights, .values = std::move(weights)});
 }
 

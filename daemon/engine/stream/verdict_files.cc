@@ -19,10 +19,11 @@ std::string folder_of(const std::string& state_dir, const StreamCore& core) {
 }  // namespace
 
 void keep_verdicts(const std::string& state_dir, const StreamCore& core) {
-  if (state_dir.empty()) return;
-  for (const user_code::Workers* workers : core.preparer->chain().user_code())
-    workers->kept().use_file(
-        fmt::format("{}/{}", folder_of(state_dir, core), workers->function().step));
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    workers->kept().start(state_dir.empty() ? ""
+                                            : fmt::format("{}/{}", folder_of(state_dir, core),
+                                                          workers->function().step));
+  }
 }
 
 void remove_verdicts(const std::string& state_dir, const StreamCore& core) {

@@ -108,7 +108,7 @@ WeightPlace StepWalk::place_of(const Weights& weights, plan::Position from) cons
   // Also where another host may have walked the epoch to its end already.
   const bool is_tail = plan_.spec().last == plan::LastBatch::kDrop &&
                        from.row + plan_.spec().batch_rows > factors().rows(from.epoch);
-  if (from == position_ ? position_.row >= end_ : is_tail) from = {from.epoch + 1, 0};
+  if (is_tail || (from == position_ && position_.row >= end_)) from = {from.epoch + 1, 0};
   if (!history_.weights.empty() && history_.weights.entries().back().epoch > from.epoch) {
     // The one before begins later still, and was to hold from there on.
     const shm::WeightLogEntry& later = history_.weights.entries().back();
