@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <ranges>
 #include <utility>
 
 #include "base/clock.h"
@@ -142,8 +141,8 @@ class RemoteClient final : public PreparationClient, private Agent {
         give_up(state, now_ns);
       }
     }
-    std::vector<StatePtr> left = gatherer_.send_due(now_ns);
-    for (StatePtr& state : std::views::reverse(left)) waiting_.push_front(std::move(state));
+    const std::vector<StatePtr> left = gatherer_.send_due(now_ns);
+    waiting_.insert(waiting_.begin(), left.begin(), left.end());
   }
 
   void give_up(const StatePtr& state, std::uint64_t now_ns) {
@@ -224,8 +223,9 @@ class RemoteClient final : public PreparationClient, private Agent {
     for (RemoteCall* other : state.calls) other->cancel();
     std::vector<RemoteRun> without;
     deliver(state, results_of(state, std::move(*frames), without));
-    for (RemoteRun& run : std::views::reverse(without))
-      waiting_.push_front(state_of(std::move(run)));
+    // The first run comes first again.
+    for (auto run = without.rbegin(); run != without.rend(); ++run)
+      waiting_.push_front(state_of(std::move(*run)));
   }
 
   // The server works, but its answers are of no use to this host.
