@@ -201,7 +201,8 @@ Status check_spread(const v1::Stream& stream, const v1::Echo& echo,
 
 Status check_window(const v1::Echo& echo, const SourceLocations& locations) {
   if (!echo.has_window()) {
-    return locations.error(echo, "window", "missing; it is required, except with 'spread: step'");
+    return locations.error(echo, "window",
+                           "missing; it is required, except with 'spread: step' or 'factor: auto'");
   }
   // Equal is allowed: then the factor can only be lowered.
   if (!echo.has_max() || echo.max() >= echo.factor()) return Status();

@@ -131,7 +131,8 @@ const std::vector<Mistake> kMistakes = {
      "t.yaml:6:15: key 'echo': 'always' where a mapping, or the word auto, is wanted; its keys: "
      "factor, window, max, allow_repeats, spread"},
     {"no_window", with_steps(std::string(kDecode) + "      - echo: {factor: 2}\n"),
-     "t.yaml:6:9: key 'window': missing; it is required, except with 'spread: step'"},
+     "t.yaml:6:9: key 'window': missing; it is required, except with 'spread: step' or 'factor: "
+     "auto'"},
     {"spread_and_window",
      with_steps(std::string(kDecode) + "      - echo: {factor: 2, window: 10, spread: step}\n"),
      "t.yaml:6:35: key 'window': 'spread: step' has all uses of a record in one batch; leave this "
@@ -155,7 +156,8 @@ const std::vector<Mistake> kMistakes = {
      "'echo' as a step of the pipeline"},
     {"no_window_without_place",
      "streams:\n  train:\n    echo: {factor: 2, max: 4}\n" + with_steps(kDecode).substr(18),
-     "t.yaml:3:5: key 'window': missing; it is required, except with 'spread: step'"},
+     "t.yaml:3:5: key 'window': missing; it is required, except with 'spread: step' or 'factor: "
+     "auto'"},
     {"no_factor", with_steps("      - echo: {factor: 0, window: 10}\n"),
      "t.yaml:5:24: key 'factor': 0 is out of range; allowed: 1 to 1000, or auto"},
     {"max_below_factor",

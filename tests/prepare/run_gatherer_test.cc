@@ -51,11 +51,20 @@ TEST_F(Gathering, NoRunWaitsLong) {
   add(run_of(1, 1000));
   gatherer_.send_due(kNow + RunGatherer::kPatienceNs - 1);
   EXPECT_TRUE(sent().empty());
+  gatherer_.send_due(kNow + RunGatherer::kPatienceNs);
+  EXPECT_EQ(sent(), std::vector<Tags>({{1}}));
+}
+
+TEST_F(Gathering, ARunOfAServerThatTakesNoMoreGoesBackAndDoesNotWaitAgain) {
+  add(run_of(1, 1000));
   server_->in_flight = kConcurrency;
-  gatherer_.send_due(kNow + RunGatherer::kPatienceNs);
-  EXPECT_TRUE(sent().empty()) << "the server takes no more";
+  const std::uint64_t later_ns = kNow + RunGatherer::kPatienceNs;
+  const auto left = gatherer_.send_due(later_ns);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_TRUE(sent().empty());
   --server_->in_flight;
-  gatherer_.send_due(kNow + RunGatherer::kPatienceNs);
+  gatherer_.add(left.front(), server_, later_ns);
+  gatherer_.send_due(later_ns);
   EXPECT_EQ(sent(), std::vector<Tags>({{1}}));
 }
 

@@ -23,6 +23,7 @@ struct RunState {
   std::vector<const RemoteServer*> tried;  // failed it, since the run was last begun
   std::uint64_t not_before_ns = 0;         // after all servers have failed it
   std::uint64_t busy_since_ns = 0;         // 0: no server has been busy
+  std::uint64_t held_since_ns = 0;         // 0: the gatherer has not held it
   bool has_second = false;
   bool is_unsent = false;  // no server was found for it yet
   bool done = false;

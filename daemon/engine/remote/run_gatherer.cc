@@ -7,7 +7,9 @@
 namespace echoline::engine {
 
 void RunGatherer::add(const StatePtr& state, const ServerPtr& server, std::uint64_t now_ns) {
-  Held next{server, state, now_ns};
+  // Earlier, if it comes back from another server.
+  if (state->held_since_ns == 0) state->held_since_ns = now_ns;
+  Held next{server, state};
   for (const RemoteRun& run : state->runs) {
     next.bytes += run.bytes;
     next.records += run.records.size();
@@ -20,6 +22,7 @@ void RunGatherer::add(const StatePtr& state, const ServerPtr& server, std::uint6
     held->bytes += next.bytes;
     held->records += next.records;
     std::ranges::move(state->runs, std::back_inserter(held->state->runs));
+    held->state->held_since_ns = std::min(held->state->held_since_ns, state->held_since_ns);
   } else {
     const Held full = std::exchange(*held, std::move(next));
     send_(full.state, full.server);
@@ -29,7 +32,9 @@ void RunGatherer::add(const StatePtr& state, const ServerPtr& server, std::uint6
 std::vector<RunGatherer::StatePtr> RunGatherer::send_due(std::uint64_t now_ns) {
   std::vector<StatePtr> left;
   std::erase_if(held_, [&](const Held& held) {
-    if (!held.server->is_good() || held.server->is_busy(now_ns)) {
+    const bool takes = held.server->is_good() && !held.server->is_busy(now_ns) &&
+                       held.server->in_flight < concurrency_;
+    if (!takes) {
       left.push_back(held.state);
       return true;
     }
@@ -40,10 +45,9 @@ std::vector<RunGatherer::StatePtr> RunGatherer::send_due(std::uint64_t now_ns) {
   return left;
 }
 
-bool RunGatherer::is_due(const Held& held, std::uint64_t now_ns) const {
-  const std::uint32_t in_flight = held.server->in_flight;
-  if (in_flight >= concurrency_) return false;
-  return in_flight < kAtWork || held.bytes >= kWorthBytes || now_ns - held.since_ns >= kPatienceNs;
+bool RunGatherer::is_due(const Held& held, std::uint64_t now_ns) {
+  return held.server->in_flight < kAtWork || held.bytes >= kWorthBytes ||
+         now_ns - held.state->held_since_ns >= kPatienceNs;
 }
 
 std::vector<RemoteResult> results_of(RunState& state, std::vector<std::shared_ptr<Buffer>> frames,

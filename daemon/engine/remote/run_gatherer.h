@@ -33,18 +33,18 @@ class RunGatherer {
   // For a server that takes it. Sends what was held for the server if both are too much for one
   // request.
   void add(const StatePtr& state, const ServerPtr& server, std::uint64_t now_ns);
-  // Sends what need not wait any more. Returns what was held for servers that now fail or are busy.
+  // Sends what need not wait any more. Returns what was held for servers that now fail, are busy or
+  // have all the requests that they take: another server may be idle.
   std::vector<StatePtr> send_due(std::uint64_t now_ns);
 
  private:
   struct Held {
     ServerPtr server;
     StatePtr state;
-    std::uint64_t since_ns = 0;
     std::uint64_t bytes = 0;
     std::size_t records = 0;
   };
-  bool is_due(const Held& held, std::uint64_t now_ns) const;
+  static bool is_due(const Held& held, std::uint64_t now_ns);
 
   const std::uint32_t concurrency_;
   const Send send_;

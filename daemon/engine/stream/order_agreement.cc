@@ -158,7 +158,7 @@ Result<std::vector<WeightStart>> OrderAgreement::set_weights(const std::string& 
 
 Result<SharedJob::Made> OrderAgreement::agree(const std::string& stream, agree::Change change) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  const auto wish = std::make_shared<Wish>(Wish{.change = std::move(change), .result = {}});
+  const auto wish = std::make_shared<Wish>(Wish{.change = std::move(change)});
   MutexLock lock(mutex_);
   if (stopping_) return Status(Code::kUnavailable, "the daemon is going down");
   if (!wishes_.try_emplace(stream, wish).second) {
@@ -170,7 +170,8 @@ Result<SharedJob::Made> OrderAgreement::agree(const std::string& stream, agree::
   while (!wish->result.has_value() && changed_.wait_until(lock, until)) {
   }
   if (wish->result.has_value()) return *std::move(wish->result);
-  wishes_.erase(stream);
+  // It stays until nothing can come of it: the next wish must not get its result.
+  wish->given_up = true;
   return Status(Code::kDeadlineExceeded,
                 "etcd did not answer in time: the change may still come, `show` has it");
 }
@@ -196,18 +197,20 @@ bool OrderAgreement::do_round() {
   update_sessions();
   bool busy = false;
   for (auto& [stream, known] : known_) {
-    const std::shared_ptr<Wish> wish = wish_of(stream);
-    const Wanted change = wish == nullptr ? Wanted() : Wanted(wish->change);
-    if (!known.over) note(stream, known, known.session->follow(change, monotonic_ns()));
-    busy |= known.session->is_busy() || wish != nullptr;
+    const Wanted wish = wish_of(stream);
+    if (!known.over) note(stream, known, known.session->follow(wish, monotonic_ns()));
+    busy |= known.session->is_busy() || wish.has_value();
     if (auto result = known.session->take_result()) fulfil(stream, *std::move(result));
   }
-  // Of streams whose job has left meanwhile.
+  // Of streams whose job has left meanwhile; and given up, and nothing can come of it.
   std::vector<std::string> left;
   {
     const MutexLock lock(mutex_);
     for (const auto& [stream, wish] : wishes_) {
-      if (!known_.contains(stream)) left.push_back(stream);
+      const auto known = known_.find(stream);
+      const bool has_left = known == known_.end();
+      if (has_left || (wish->given_up && !known->second.session->has_proposal()))
+        left.push_back(stream);
     }
   }
   for (const std::string& stream : left) {
@@ -277,10 +280,11 @@ void OrderAgreement::note(const std::string& stream, Known& known, const Status&
   if (known.over || !known.session->has_proposal()) fulfil(stream, status);
 }
 
-std::shared_ptr<OrderAgreement::Wish> OrderAgreement::wish_of(const std::string& stream) {
+std::optional<agree::Change> OrderAgreement::wish_of(const std::string& stream) {
   const MutexLock lock(mutex_);
   const auto wish = wishes_.find(stream);
-  return wish == wishes_.end() ? nullptr : wish->second;
+  if (wish == wishes_.end() || wish->second->given_up) return std::nullopt;
+  return wish->second->change;
 }
 
 void OrderAgreement::fulfil(const std::string& stream, Result<Made> result) {

@@ -43,7 +43,8 @@ class OrderAgreement {
   using Made = SharedJob::Made;
   struct Wish {
     agree::Change change;
-    std::optional<Result<Made>> result;
+    std::optional<Result<Made>> result = {};
+    bool given_up = false;  // nobody waits for the result, but the change may still come
   };
   struct Known {
     std::uint64_t generation = 0;  // of the stream's name
@@ -60,7 +61,8 @@ class OrderAgreement {
   std::unique_ptr<AgreementSession> begin(const std::string& stream, std::uint64_t generation,
                                           const Stream& at, SharedJob::View view);
   void note(const std::string& stream, Known& known, const Status& status);
-  std::shared_ptr<Wish> wish_of(const std::string& stream) ECHOLINE_EXCLUDES(mutex_);
+  // The change that somebody waits for, if there is one.
+  std::optional<agree::Change> wish_of(const std::string& stream) ECHOLINE_EXCLUDES(mutex_);
   void fulfil(const std::string& stream, Result<Made> result) ECHOLINE_EXCLUDES(mutex_);
 
   SharedStreams& shared_;

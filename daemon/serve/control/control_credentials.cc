@@ -119,7 +119,7 @@ grpc_ssl_certificate_config_reload_status fetch(void* state,
   // The same object: the files have not changed since gRPC asked last.
   if (material == fetcher.given) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const grpc_ssl_pem_key_cert_pair pair{material->key.c_str(), material->certificate.c_str()};
-  *config = grpc_ssl_server_certificate_config_create(material->client_ca.c_str(), &pair, 1);
+  *config = grpc_ssl_server_certificate_config_create(material->authorities.c_str(), &pair, 1);
   fetcher.given = std::move(material);
   // Kept, so that the next question can compare, and its texts stay valid.
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;

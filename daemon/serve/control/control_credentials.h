@@ -34,8 +34,8 @@ std::string caller_name(const grpc::ServerContext& context);
 // For Unix sockets, where the kernel reports the peer.
 std::shared_ptr<grpc::ServerCredentials> unencrypted_credentials(CallCheck check);
 
-// Clients must present a certificate issued by files.material()->client_ca. Each handshake uses the
-// current material. `files` outlives the server.
+// Clients must present a certificate issued by one of files.material()->authorities. Each handshake
+// uses the current material. `files` outlives the server.
 std::shared_ptr<grpc::ServerCredentials> tls_credentials(const TlsFiles& files, CallCheck check);
 
 }  // namespace echoline::serve

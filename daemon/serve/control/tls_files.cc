@@ -155,8 +155,9 @@ Result<TlsMaterial> load_tls(const TlsPaths& files) {
     ECHOLINE_ASSIGN(material.not_after, check_pair(files, material));
   }
   if (!files.authorities.empty()) {
-    ECHOLINE_ASSIGN(material.client_ca, read_file(files, files.authorities_key, files.authorities));
-    ECHOLINE_TRY(check_authorities(files, material.client_ca));
+    ECHOLINE_ASSIGN(material.authorities,
+                    read_file(files, files.authorities_key, files.authorities));
+    ECHOLINE_TRY(check_authorities(files, material.authorities));
   }
   return material;
 }

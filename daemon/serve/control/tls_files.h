@@ -14,11 +14,11 @@
 
 namespace echoline::serve {
 
-// A certificate, its key and the clients' authority, in PEM.
+// A certificate, its key and the authorities of the other side, in PEM.
 struct TlsMaterial {
   std::string certificate;
   std::string key;
-  std::string client_ca;
+  std::string authorities;
   std::int64_t not_after = 0;  // of the certificate, seconds since 1970
 };
 

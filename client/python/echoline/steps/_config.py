@@ -156,8 +156,8 @@ def echo(factor: FactorOrAuto, *, window: Optional[int] = None, max: Optional[fl
     factor: Mean number of uses of each item, with at most three decimals. auto: the daemon measures R and sets the
         factor to it, from 1 to `max`, while trainers read (docs/echoing.md). Allowed: 1 to 1000, or auto.
     window: Number of distinct items kept for reuse. Items are records or samples, or batches if the step is after
-        `batch`. Required, except with `spread: step`. Default with `factor: auto`: 32 batches, more if that is too
-        small for `max`. Allowed: 1 or more.
+        `batch`. Required, except with `spread: step`, and with `factor: auto`: its default is 32 batches, more if that
+        is too small for `max`. Allowed: 1 or more.
     max: Largest factor that set-echo or `factor: auto` can set while the stream runs. Default: factor; with auto 4.
         Allowed: 1 to 1000.
     allow_repeats: Accept a window so small that a batch can contain two uses of one record.

@@ -70,7 +70,7 @@ def python(file: Text, function: Text, *, fields: Optional[Sequence[Text]] = Non
     environment: Names of the daemon's environment variables that workers get too. Others than the usual ones are left
         out.
     version: Any text that is part of the fingerprint, for example a version of modules that the file imports.
-        {versions} in it stands for the versions of the interpreter and of numpy.
+        {versions} in it is replaced by the versions of the interpreter and of numpy.
     user: User that the workers run as. Only a daemon that runs as root can do that. Default: the daemon's user.
     """
     return make_step("python", locals())
