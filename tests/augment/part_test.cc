@@ -306,5 +306,31 @@ TEST(Part, GivesTheRowsOfWholePhotos) {
   EXPECT_GT(photos, 100U);
 }
 
+// A sample for another host is small, and the next picture gets no new memory.
+TEST(Prepared, TheMemoryOfADecodedPictureGoesBackToTheDecoder) {
+  v1::Stream stream;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "pipeline { decode { fields { key: 'image' value { key: 'jpg' as: 'rgb' } } } }\n" + kSmall +
+          "pipeline { prepare { servers: 'localhost:1' } }\n",
+      &stream));
+  const auto decoder = decode::Decoder::compile(stream.pipeline(0).decode()).value();
+  const auto chain = Chain::compile(stream, decoder->fields()).value();
+  const auto decode_scratch = decoder->make_scratch();
+  const auto scratch = chain->make_scratch();
+  const std::string file = made_jpeg(200, 300, {});
+  record::Fields record;
+  record.fields.push_back({"jpg", decode::bytes_of(file)});
+  decode::Sample sample;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(decoder->decode(record, *decode_scratch, sample).ok());
+    const std::byte* const picture = sample.tensors[0].bytes.data();
+    ASSERT_TRUE(chain->run_prepared(sample, *scratch).ok());
+    const Buffer taken = std::move(sample.tensors[0].bytes);
+    EXPECT_EQ(taken.capacity(), 29U * 33 * 3);
+    chain->give_back(sample, *scratch);
+    EXPECT_EQ(sample.tensors[0].bytes.data(), picture);
+  }
+}
+
 }  // namespace
 }  // namespace echoline::augment
