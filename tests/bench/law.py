@@ -11,7 +11,7 @@ from suite.rounds import Row, Table
 
 PROGRAMS = ("ECHOLINE_LIBRARY",)
 ONE_ROUND = True  # a point takes 8 to 50 s
-PAIRS = ((1, 1), (1, 2), (2, 1), (2, 2), (2, 4), (4, 2), (4, 2.5), (4, 4), (4, 8), (6, 3), (6, 5), (6, 6), (6, 8))
+PAIRS = ((1, 1), (1, 2), (2, 1), (2, 2), (2, 4), (4, 2), (4, 2.5), (4, 4), (4, 8), (6, 3), (6, 5), (6, 6), (6, 7), (6, 8))
 T_UP = 0.06  # seconds of the line for a batch
 WITHIN = 0.05
 
