@@ -1,6 +1,5 @@
 """What the account of time costs (docs/metrics.md: stages, steps, waits and their causes): the daemon of this build and one
 built with ECHOLINE_ACCOUNT=OFF, in turn, over records of three sizes. The smallest cost most, because each row is counted."""
-import contextlib
 import functools
 import json
 import os
@@ -40,16 +39,18 @@ def read(daemon, batches):
     return report["samples"] / report["seconds"], report["samples"] / (cpu_seconds(daemon.process.pid) - cpu)
 
 
+def turn(stream, program, seconds):
+    """read() for about `seconds`, of a new daemon: which memory a process gets changes its speed by a few percent."""
+    os.environ["ECHOLINED"] = str(program)
+    with Daemon(stream, workers=1, memory="1GiB") as daemon:
+        batches = max(8, int(read(daemon, 16)[0] / BATCH / 4))
+        return read(daemon, max(8, int(read(daemon, batches)[0] / BATCH * seconds)))
+
+
 def tables(name, stream, programs, options):
-    with contextlib.ExitStack() as running:
-        ways = {}
-        for way, program in programs.items():
-            os.environ["ECHOLINED"] = str(program)
-            daemon = running.enter_context(Daemon(stream, workers=1, memory="1GiB"))
-            batches = max(8, int(read(daemon, 16)[0] / BATCH / 4))
-            batches = max(8, int(read(daemon, batches)[0] / BATCH * (0.2 if options.quick else SECONDS)))
-            ways[way] = functools.partial(read, daemon, batches)
-        found = interleave(ways, options.rounds)
+    seconds = 0.2 if options.quick else SECONDS
+    found = interleave({way: functools.partial(turn, stream, program, seconds) for way, program in programs.items()},
+                       options.rounds)
     return [Table(f"{name}: rate", "rows/s", found.rows(lambda pair: pair[0]), (WITHOUT,)),
             Table(f"{name}: CPU time", "rows per CPU-second", found.rows(lambda pair: pair[1]), (WITHOUT,))]
 
