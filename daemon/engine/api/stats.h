@@ -244,9 +244,9 @@ struct StreamStats {
   PreparationStats preparation;
   FetchingStats fetching;
   std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_wait_ns{};  // by FetchPlace
-  std::map<std::string, std::uint64_t> endpoint_wait_ns;  // of those for the store
-  std::map<std::string, std::uint64_t> step_wait_ns;      // of the waits for prep
-  std::uint64_t record_bytes = 0;                         // of all records, encoded
+  std::map<std::string, std::uint64_t> endpoint_wait_ns;               // of those for the store
+  std::map<std::string, std::uint64_t> step_wait_ns;                   // of the waits for prep
+  std::uint64_t record_bytes = 0;                                      // of all records, encoded
   std::vector<ConsumerStats> consumers;
   std::vector<ReportedLoss> reported_losses;  // by job, of those that report
   double upstream_downstream_ratio = 0;       // R of the paper; 0 while unknown

@@ -35,7 +35,8 @@ void CostWindow::see(Work total) {
 
 bool CostWindow::is_enough(const Work& work) const {
   if (work.units < sample_.least.units) return false;
-  return static_cast<double>(work.spent_ns) >= part_ * static_cast<double>(sample_.least.spent_ns) ||
+  return static_cast<double>(work.spent_ns) >=
+             part_ * static_cast<double>(sample_.least.spent_ns) ||
          static_cast<double>(work.units) >= part_ * static_cast<double>(sample_.enough_units);
 }
 

@@ -1,6 +1,6 @@
 // Decides when the echo factor of a stream with `factor: auto` changes, and to what: it follows
-// clamp(R, 1, max), as Choi et al. (arXiv 1907.05550, section 3.1) propose for a measured R. Until R
-// is known the factor is `max`: a repeated row is worth something, and a wait is worth nothing.
+// clamp(R, 1, max), as Choi et al. (arXiv 1907.05550, section 3.1) propose for a measured R. Until
+// R is known the factor is `max`: a repeated row is worth something, and a wait is worth nothing.
 #pragma once
 
 #include <cstdint>

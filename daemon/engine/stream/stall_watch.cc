@@ -52,7 +52,8 @@ void StallWatch::tick(std::uint64_t now_ns) {
     longest_ns = ns;
     longest = &consumer;
   }
-  const WaitCause cause = longest == nullptr ? WaitCause::kFetch : longest->pass->wait_cause(longest->released);
+  const WaitCause cause =
+      longest == nullptr ? WaitCause::kFetch : longest->pass->wait_cause(longest->released);
   const StallLog::Note note = log_.note(longest_ns, cause, now_ns);
   if (note.text.empty()) return;
   const LogOrigin origin{"engine", core_.name};

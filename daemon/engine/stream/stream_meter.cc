@@ -118,9 +118,11 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
   ticked_ns_ = now_ns;
   seen.fetch_waits = core_.fetchers->counters().waiting > 0;
-  for (const PassSet::Member& member : passes_.members()) {
-    seen.held_up |= member.pass->is_held_up();
-  }
+  // One that is held up says nothing about the others: nobody may read it any more.
+  const auto& members = passes_.members();
+  seen.held_up = seen.has_passes && std::ranges::all_of(members, [](const PassSet::Member& member) {
+                   return member.pass->is_held_up();
+                 });
   // Removed by the caller: removing changes the list that is walked here.
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {
