@@ -30,6 +30,7 @@ class Model {
     return std::abs(factor() / wanted - 1) <= 0.1;
   }
   int changes() const { return changes_; }
+  bool knows() const { return auto_factor_.is_settled(); }
 
   void run(double seconds) {
     const std::uint64_t until_ns =
@@ -91,7 +92,7 @@ class Model {
   AutoFactor auto_factor_{kFactorMax};
   RatioMeter::Totals totals_;
   std::uint64_t now_ns_ = kSecondNs;
-  std::uint32_t factor_ = 1000;
+  std::uint32_t factor_ = kFactorMax;
   int changes_ = 0;
   double ratio_ = 1;
   double ahead_ = 0;
@@ -125,6 +126,39 @@ TEST(AutoFactor, FollowsTheStoreWithinTenSecondsAndWithFewChanges) {
   EXPECT_LE(late, 10);
   EXPECT_LE(wrong, 5);
   EXPECT_LE(restless, 10);
+}
+
+TEST(AutoFactor, IsNearRAfterASecondOfTheTrainersWork) {
+  int late = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Model model(seed);
+    model.set_ratio(3);
+    EXPECT_FALSE(model.knows());
+    model.run(4);
+    late += model.knows() && model.is_settled() ? 0 : 1;
+  }
+  EXPECT_LE(late, 15);
+}
+
+// Fetching a batch takes the time of three steps in the first epoch, and none from the second on.
+TEST(RatioMeter, FollowsACacheThatHoldsAllRecords) {
+  RatioMeter meter({.batch_rows = kBatchRows, .workers = 2});
+  RatioMeter::Totals totals;
+  const auto run = [&](int batches, std::uint64_t fetch_ns) {
+    for (int batch = 0; batch < batches; ++batch) {
+      totals.fetch.spent_ns += fetch_ns;
+      totals.fetch.units += kBatchRows;
+      totals.first = {totals.first.spent_ns + 1'000'000, totals.fetch.units};
+      totals.trained = {totals.trained.spent_ns + 100'000'000, totals.trained.units + 1};
+      meter.see(totals);
+    }
+  };
+  run(200, 300'000'000);
+  EXPECT_NEAR(meter.ratio(), 3, 0.01);
+  run(400, 0);
+  EXPECT_GT(meter.ratio(), 0) << "0 is unknown";
+  EXPECT_LT(meter.ratio(), 0.1);
+  EXPECT_LT(meter.error(), 0.1);
 }
 
 // A record takes 10 us to fetch and 8 ms of two workers to decode; a step of the trainer 100 ms.

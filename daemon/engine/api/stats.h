@@ -77,8 +77,8 @@ struct FetchingStats {
 };
 
 // Where trainers' waits for fetch were spent.
-enum class FetchPlace : std::uint8_t { kStore, kServers, kCache, kPause };
-inline constexpr std::array<const char*, 4> kFetchPlaceNames = {"store", "servers", "cache",
+enum class FetchPlace : std::uint8_t { kStore, kServers, kDisk, kFleet, kPause };
+inline constexpr std::array<const char*, 5> kFetchPlaceNames = {"store", "servers", "disk", "fleet",
                                                                 "pause"};
 
 // The counters of a stream over the last seconds, as differences: the state now, not the average
@@ -244,6 +244,8 @@ struct StreamStats {
   PreparationStats preparation;
   FetchingStats fetching;
   std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_wait_ns{};  // by FetchPlace
+  std::map<std::string, std::uint64_t> endpoint_wait_ns;               // of those for the store
+  std::map<std::string, std::uint64_t> step_wait_ns;                   // of the waits for prep
   std::uint64_t record_bytes = 0;                                      // of all records, encoded
   std::vector<ConsumerStats> consumers;
   std::vector<ReportedLoss> reported_losses;  // by job, of those that report

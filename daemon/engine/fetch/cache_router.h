@@ -65,6 +65,8 @@ class CacheRouter {
 
   // Runs that the fleet is asked for; each has a place at the store reserved.
   std::size_t asked_runs() const { return asked_runs_; }
+  // The fleet is asked, or another host fetches what is wanted.
+  bool is_at_fleet() const { return asked_runs_ > 0 || !waiting_.empty(); }
   bool has_fleet() const { return caches_.levels != nullptr && caches_.levels->has_fleet(); }
   // False while the fleet is filled more slowly than the store delivers.
   bool has_room_for_fills() const { return threads_ == nullptr || threads_->has_room_for_fills(); }

@@ -12,7 +12,7 @@
 namespace echoline::engine {
 
 // What the fetcher's thread waits for.
-enum class FetchWork : std::uint8_t { kAtStore, kAtServers, kAtCache, kHeldUp, kNone };
+enum class FetchWork : std::uint8_t { kAtStore, kAtServers, kAtDisk, kAtFleet, kHeldUp, kNone };
 
 struct FetchCounters {
   std::uint64_t records = 0;

@@ -12,8 +12,8 @@ using trace::Group;
 using trace::Kind;
 
 // What the thread waits for, by FetchWork.
-constexpr std::array<const char*, 5> kCauses = {"store", "servers", "caches", "pause",
-                                                "nothing requested"};
+constexpr std::array<const char*, 6> kCauses = {"store", "servers", "disk",
+                                                "fleet", "pause",   "nothing requested"};
 
 }  // namespace
 

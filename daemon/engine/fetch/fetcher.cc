@@ -192,7 +192,8 @@ FetchWork Fetcher::present_work() const {
   if (remote_ != nullptr && remote_->has_requests()) return FetchWork::kAtServers;
   // Requested, and neither in flight nor at a cache: the store pauses, or the fills have no room.
   if (!coalescer_.empty()) return FetchWork::kHeldUp;
-  return meter_.waiting() > 0 ? FetchWork::kAtCache : FetchWork::kNone;
+  if (meter_.waiting() == 0) return FetchWork::kNone;
+  return cache_.is_at_fleet() ? FetchWork::kAtFleet : FetchWork::kAtDisk;
 }
 
 std::uint64_t Fetcher::next_deadline(std::uint64_t now_ns) const {

@@ -12,7 +12,7 @@
 
 namespace echoline::engine {
 
-// Called by the pass's thread, except head and size (any thread).
+// Called by the pass's thread, except head, second and size (any thread).
 class InFlightQueue {
  public:
   bool empty() const { return batches_.empty(); }
@@ -32,28 +32,35 @@ class InFlightQueue {
     update_head();
   }
 
-  // The next one to be published; null if there is none.
+  // The next one to be published, and the one behind it; null if there is none.
   std::shared_ptr<const InFlightBatch> head() const {
     const MutexLock lock(head_mutex_);
     return head_;
+  }
+  std::shared_ptr<const InFlightBatch> second() const {
+    const MutexLock lock(head_mutex_);
+    return second_;
   }
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
   void update_head() {
     size_.store(batches_.size(), std::memory_order_relaxed);
-    std::shared_ptr<const InFlightBatch> head = batches_.empty() ? nullptr : batches_.front();
+    std::shared_ptr<const InFlightBatch> head = batches_.empty() ? nullptr : batches_[0];
+    std::shared_ptr<const InFlightBatch> second = batches_.size() < 2 ? nullptr : batches_[1];
     {
       const MutexLock lock(head_mutex_);
       head_.swap(head);
+      second_.swap(second);
     }
-    // The old head is released here, without the lock.
+    // The old ones are released here, without the lock.
   }
 
   std::deque<std::shared_ptr<InFlightBatch>> batches_;
   std::atomic<std::uint64_t> size_{0};
   mutable Mutex head_mutex_;  // no other lock is taken under it
   std::shared_ptr<const InFlightBatch> head_ ECHOLINE_GUARDED_BY(head_mutex_);
+  std::shared_ptr<const InFlightBatch> second_ ECHOLINE_GUARDED_BY(head_mutex_);
 };
 
 }  // namespace echoline::engine

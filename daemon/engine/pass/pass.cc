@@ -97,7 +97,7 @@ bool Pass::do_work() {
 
 void Pass::wait() {
   const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
-  const auto asleep = trace_.sleep([this] { return wait_cause(); });
+  const auto asleep = trace_.sleep([this] { return present_cause(); });
   ring_->wait_released(released_seen_ + 1,
                        monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
 }
@@ -180,7 +180,18 @@ void Pass::note_wait_for_bytes() {
   if (planner_.note_wait()) wake();
 }
 
-WaitCause Pass::wait_cause() const {
+WaitCause Pass::wait_cause(std::uint64_t released) const {
+  const WaitCause cause = present_cause();
+  if (cause != WaitCause::kPrep) return cause;
+  if (const std::shared_ptr<const InFlightBatch> second = in_flight_.second()) {
+    return second->chunks_fetching.load(std::memory_order_relaxed) > 0 ? WaitCause::kFetch : cause;
+  }
+  // It has no slot, because another reader holds them.
+  const bool full = ring_full_.load(std::memory_order_relaxed);
+  return full && ring_->released() < released ? WaitCause::kPeer : cause;
+}
+
+WaitCause Pass::present_cause() const {
   const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
   if (head == nullptr) {  // either no slot is free, or the batch is about to start
     const bool full = ring_full_.load(std::memory_order_relaxed);

@@ -74,10 +74,14 @@ class Pass : public Agent {
   JoinTable& join_table() { return join_table_; }
   const JoinTable& join_table() const { return join_table_; }
 
-  // What the readers wait for now, if they wait.
-  WaitCause wait_cause() const;
+  // What a reader waits for now that has released so many descriptors, if it waits. A wait for rows
+  // counts for what holds up the batch behind them, unless that is the workers, too: with faster
+  // workers the reader would wait there.
+  WaitCause wait_cause(std::uint64_t released) const;
   // A reader waits for bytes: more should be read ahead.
   void note_wait_for_bytes();
+  // From now on as much is planned as the read-ahead takes; see ReadAheadPlanner.
+  void read_far() { planner_.read_far(); }
   std::uint64_t ahead_bytes() const { return account_->ahead_bytes(); }
   std::uint64_t ahead_target_bytes() const { return planner_.target_bytes(); }
   std::uint64_t slots_filling() const { return in_flight_.size(); }
@@ -106,6 +110,8 @@ class Pass : public Agent {
   bool try_start_batch();
   // The slot for the next batch; nothing while none is free.
   std::optional<SlotPool::Slot> claim_slot(const Step& step);
+  // What holds up the next batch.
+  WaitCause present_cause() const;
 
   const std::shared_ptr<StreamCore> core_;
   std::vector<MemoryBudget::Reservation> reservations_;

@@ -43,7 +43,8 @@ std::uint64_t ReadAheadPlanner::update_target() {
   read_ahead_.see({.now_ns = monotonic_ns(),
                    .used_bytes = account_->used_bytes(),
                    .delay_ns = account_->take_longest_delay_ns(),
-                   .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed)});
+                   .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed),
+                   .far = reads_far_.load(std::memory_order_relaxed)});
   // Copied to an atomic, because metrics read it on other threads.
   const std::uint64_t target = read_ahead_.target_bytes();
   target_bytes_.store(target, std::memory_order_relaxed);

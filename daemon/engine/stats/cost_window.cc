@@ -25,11 +25,19 @@ void CostWindow::see(Work total) {
   const bool done = total.units != total_.units;
   total_ = total;
   const Work more{total.spent_ns - begin_.spent_ns, total.units - begin_.units};
-  if (!done || more.spent_ns < sample_.spent_ns || more.units < sample_.units) return;
+  if (!done || !is_enough(more)) return;
   begin_ = total;
+  part_ = std::min(1.0, 2 * part_);
   samples_.push_back(more);
   if (samples_.size() > kSamplesMax) samples_.pop_front();
   drop_outdated();
+}
+
+bool CostWindow::is_enough(const Work& work) const {
+  if (work.units < sample_.least.units) return false;
+  return static_cast<double>(work.spent_ns) >=
+             part_ * static_cast<double>(sample_.least.spent_ns) ||
+         static_cast<double>(work.units) >= part_ * static_cast<double>(sample_.enough_units);
 }
 
 // One sample can be an outlier, or half of it from before a change. Two in a row that differ from
@@ -57,7 +65,10 @@ double CostWindow::error() const {
   if (samples_.size() < 2) return 1;
   const double mean = mean_ns(0);
   double squares = 0;
-  for (const Work& sample : samples_) squares += std::pow(sample.cost_ns() / mean - 1, 2);
+  // Records of a cache in memory cost nothing.
+  for (const Work& sample : samples_) {
+    squares += mean == 0 ? 0 : std::pow(sample.cost_ns() / mean - 1, 2);
+  }
   const auto count = static_cast<double>(samples_.size());
   // Few samples can be equal by chance.
   return std::max(kDeviationLeast, std::sqrt(squares / (count - 1))) / std::sqrt(count);

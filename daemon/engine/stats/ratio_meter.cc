@@ -9,18 +9,25 @@ namespace {
 // Requests and steps last up to some tenths of a second: a sample of one of them would be noise.
 constexpr std::uint64_t kSampleNs = 700'000'000;
 constexpr std::uint64_t kBatches = 1;
+// Of work that takes hardly any time, such as records from a cache.
+constexpr std::uint64_t kEnoughBatches = 128;
 // A trainer's steps are more alike, and it may work only a small part of the time.
 constexpr std::uint64_t kTrainedNs = 200'000'000;
 constexpr std::uint64_t kTrainedBatches = 4;
+
+CostWindow::Sample of_rows(const RatioMeter::Options& options) {
+  return {.least = {kSampleNs, kBatches * options.batch_rows},
+          .enough_units = kEnoughBatches * options.batch_rows};
+}
 
 }  // namespace
 
 RatioMeter::RatioMeter(Options options)
     : options_(options),
-      fetch_({kSampleNs, kBatches * options.batch_rows}),
-      first_({kSampleNs, kBatches * options.batch_rows}),
-      again_({kSampleNs, kBatches * options.batch_rows}),
-      trained_({kTrainedNs, kTrainedBatches}) {}
+      fetch_(of_rows(options)),
+      first_(of_rows(options)),
+      again_(of_rows(options)),
+      trained_({.least = {kTrainedNs, kTrainedBatches}}) {}
 
 void RatioMeter::see(const Totals& totals) {
   fetch_.see(totals.fetch);
@@ -50,8 +57,8 @@ double RatioMeter::below_ns() const {
 
 double RatioMeter::ratio() const {
   // Each part must have been measured once: a division by zero, or a ratio of noise, otherwise.
-  if (fetch_.cost_ns() == 0 || first_.cost_ns() == 0 || trained_.cost_ns() == 0) return 0;
-  return above_ns() / below_ns();
+  if (!fetch_.has_seen_units() || first_.cost_ns() == 0 || trained_.cost_ns() == 0) return 0;
+  return std::max(1.0, above_ns()) / below_ns();
 }
 
 double RatioMeter::error() const {

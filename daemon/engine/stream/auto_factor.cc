@@ -10,6 +10,8 @@ namespace {
 constexpr double kStep = 50;
 // While a store becomes slower or faster, R is about to change more.
 constexpr double kErrorMost = 0.25;
+// The first measurements are short.
+constexpr double kErrorSettled = 0.1;
 // Some reasons of a refusal last seconds, such as trainers that move to another pass; others last
 // until the end of the epoch.
 constexpr std::uint64_t kPauseLeastNs = 5'000'000'000;
@@ -24,6 +26,7 @@ std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& 
       static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
   const double difference = std::abs(static_cast<double>(wanted) / seen.factor - 1);
   if (difference <= kTolerance && seen.is_everywhere) {
+    is_settled_ |= seen.error <= kErrorSettled;
     pause_ns_ = 0;
     return std::nullopt;
   }

@@ -1,5 +1,6 @@
 // Decides when the echo factor of a stream with `factor: auto` changes, and to what: it follows
-// clamp(R, 1, max), as Choi et al. (arXiv 1907.05550, section 3.1) propose for a measured R.
+// clamp(R, 1, max), as Choi et al. (arXiv 1907.05550, section 3.1) propose for a measured R. Until
+// R is known the factor is `max`: a repeated row is worth something, and a wait is worth nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@ class AutoFactor {
 
   explicit AutoFactor(std::uint32_t factor_max) : factor_max_(factor_max) {}
 
+  // The factor was found by an earlier measurement, or by other hosts.
+  void trust() { is_settled_ = true; }
+  // The factor has been what R says, or was never a guess.
+  bool is_settled() const { return is_settled_; }
+
   struct Seen {
     std::uint32_t factor = 1000;  // at present, in thousandths
     bool is_everywhere = true;    // no pass has another one
@@ -34,6 +40,7 @@ class AutoFactor {
   const std::uint32_t factor_max_;
   std::uint64_t not_before_ns_ = 0;
   std::uint64_t pause_ns_ = 0;  // after the last refusal
+  bool is_settled_ = false;
 };
 
 }  // namespace echoline::engine

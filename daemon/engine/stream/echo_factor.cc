@@ -14,7 +14,14 @@ EchoFactor::EchoFactor(const StreamCore& core, Attendance& attendance, PassSet& 
       attendance_(attendance),
       passes_(passes),
       control_(core, attendance.consumers(), passes, barrier),
-      auto_factor_(core.plan->spec().factor_max) {}
+      auto_factor_(core.plan->spec().factor_max) {
+  if (core.agrees) auto_factor_.trust();
+}
+
+void EchoFactor::begin_with(std::uint32_t factor) {
+  control_.begin_with(factor);
+  auto_factor_.trust();
+}
 
 Result<std::vector<FactorSwitch>> EchoFactor::set(std::uint32_t factor) {
   if (!core_.auto_factor) return change(factor);
@@ -35,6 +42,10 @@ std::optional<std::uint32_t> EchoFactor::wanted_by_ratio(double ratio, double er
 }
 
 void EchoFactor::follow_ratio(std::uint64_t now_ns) {
+  if (!core_.auto_factor) return;
+  if (auto_factor_.is_settled()) {
+    for (const PassSet::Member& member : passes_.members()) member.pass->read_far();
+  }
   const auto& all = attendance_.consumers().all();
   const auto agrees = [](const Consumer& consumer) { return consumer.has_other_hosts(); };
   // The hosts of a job agree, through OrderAgreement.

@@ -24,6 +24,8 @@ class EchoFactor {
   FactorControl& control() { return control_; }
   const FactorControl& control() const { return control_; }
 
+  // As FactorControl::begin_with, with what an earlier daemon kept.
+  void begin_with(std::uint32_t factor);
   // As FactorControl::check and apply. kFailedPrecondition if the daemon sets the factor itself.
   Result<std::vector<FactorSwitch>> set(std::uint32_t factor);
   // At every tick, while trainers are admitted: changes the factor of `factor: auto` if R says so.

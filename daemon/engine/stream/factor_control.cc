@@ -50,6 +50,13 @@ std::uint64_t epoch_rows_with(const plan::Plan& plan, std::uint32_t factor) {
   return whole.append(0, {0, factor}, {}).rows_after;
 }
 
+// Before the first change. `factor: auto` begins with the largest one (AutoFactor), except where
+// other hosts may have ranks of a job, which begin with the configured one everywhere.
+std::uint32_t first_factor(const StreamCore& core) {
+  const plan::PlanSpec& spec = core.plan->spec();
+  return core.auto_factor && !core.agrees ? spec.factor_max : spec.factor;
+}
+
 }  // namespace
 
 FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
@@ -58,11 +65,12 @@ FactorControl::FactorControl(const StreamCore& core, const Consumers& consumers,
       consumers_(consumers),
       passes_(passes),
       barrier_(barrier),
-      // Until the first change, the configured factor holds.
       present_{.factor = core.plan->spec().factor,
                .rows = core.plan->rows_per_epoch(),
                .has_changed = core.auto_factor,
-               .is_listed = core.auto_factor} {}
+               .is_listed = core.auto_factor} {
+  begin_with(first_factor(core));
+}
 
 void FactorControl::set_present(std::uint32_t factor) {
   present_ = {.factor = factor,

@@ -5,7 +5,7 @@
 namespace echoline::engine {
 
 void OrderControl::begin_with(const OrderSettings& settings) {
-  if (settings.factor) echo_factor_.control().begin_with(*settings.factor);
+  if (settings.factor) echo_factor_.begin_with(*settings.factor);
   if (settings.weights) weights_.begin_with(*settings.weights);
 }
 

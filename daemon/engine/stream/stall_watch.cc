@@ -52,7 +52,8 @@ void StallWatch::tick(std::uint64_t now_ns) {
     longest_ns = ns;
     longest = &consumer;
   }
-  const WaitCause cause = longest == nullptr ? WaitCause::kFetch : longest->pass->wait_cause();
+  const WaitCause cause =
+      longest == nullptr ? WaitCause::kFetch : longest->pass->wait_cause(longest->released);
   const StallLog::Note note = log_.note(longest_ns, cause, now_ns);
   if (note.text.empty()) return;
   const LogOrigin origin{"engine", core_.name};
@@ -89,7 +90,7 @@ void StallWatch::add_waits(StallReport& report, std::uint64_t now_ns) const {
     report.waits.push_back({.job = consumer.job.name,
                             .rank = consumer.rank,
                             .pid = consumer.peer.pid,
-                            .limit = limit_of(consumer.pass->wait_cause()),
+                            .limit = limit_of(consumer.pass->wait_cause(consumer.released)),
                             .waited_ns = ns});
   }
   report.waiting = report.waits.size();

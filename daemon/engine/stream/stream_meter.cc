@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/account.h"
+#include "base/shown_address.h"
 #include "engine/open/open_cache.h"
 #include "engine/stats/stall_text.h"
 
@@ -19,7 +20,8 @@ std::uint64_t row_of(const Consumer& consumer, plan::Position position) {
 FetchPlace place_of(FetchWork work) {
   if (work == FetchWork::kAtStore) return FetchPlace::kStore;
   if (work == FetchWork::kAtServers) return FetchPlace::kServers;
-  return work == FetchWork::kHeldUp ? FetchPlace::kPause : FetchPlace::kCache;
+  if (work == FetchWork::kAtFleet) return FetchPlace::kFleet;
+  return work == FetchWork::kHeldUp ? FetchPlace::kPause : FetchPlace::kDisk;
 }
 
 }  // namespace
@@ -62,16 +64,12 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
 void StreamMeter::charge_waits(Consumer& consumer, const ring::ReaderView& view,
                                std::uint64_t now_ns) {
   // The cause of this moment, for all that was waited since the last look 10 ms ago.
-  const WaitCause cause = consumer.pass->wait_cause();
+  const WaitCause cause = consumer.pass->wait_cause(view.released);
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
   const char* place_name = nullptr;
-  if (cause == WaitCause::kFetch) {
-    const auto place = static_cast<std::size_t>(place_of(core_.fetchers->counters().present));
-    fetch_waited_ns_[place] += charged.since_look_ns;
-    place_name = kFetchPlaceNames[place];
-  }
+  if (cause == WaitCause::kFetch) place_name = charge_fetch(charged.since_look_ns, now_ns);
   trace_wait(consumer, {view, charged.since_look_ns, cause, place_name, now_ns});
   // wait_ns / attached_ns is a share, so the time before the attachment counts in both.
   attached_ns_ += charged.away_ns;
@@ -81,6 +79,21 @@ void StreamMeter::charge_waits(Consumer& consumer, const ring::ReaderView& view,
   }
   consumer.present_wait.see(view, now_ns);
   consumer.batch_waits.see(view, now_ns);
+}
+
+const char* StreamMeter::charge_fetch(std::uint64_t waited_ns, std::uint64_t now_ns) {
+  const FetchPlace place = place_of(core_.fetchers->counters().present);
+  wait_places_.add_fetch(place, waited_ns);
+  if (place == FetchPlace::kStore && waited_ns > 0) {
+    // The request that is the oldest one holds up the batches of all others.
+    const ReadsInFlight::View reads = core_.fetchers->reads(1, now_ns);
+    std::string store;
+    for (const ReadInFlight& read : reads.oldest) {
+      store = store_of(core_.data_set->index().shard(read.shard).object.url);
+    }
+    wait_places_.add_store(store, waited_ns);
+  }
+  return kFetchPlaceNames[static_cast<std::size_t>(place)];
 }
 
 void StreamMeter::trace_wait(Consumer& consumer, const WaitSpans::Look& look) {
@@ -105,9 +118,11 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
   ticked_ns_ = now_ns;
   seen.fetch_waits = core_.fetchers->counters().waiting > 0;
-  for (const PassSet::Member& member : passes_.members()) {
-    seen.held_up |= member.pass->is_held_up();
-  }
+  // One that is held up says nothing about the others: nobody may read it any more.
+  const auto& members = passes_.members();
+  seen.held_up = seen.has_passes && std::ranges::all_of(members, [](const PassSet::Member& member) {
+                   return member.pass->is_held_up();
+                 });
   // Removed by the caller: removing changes the list that is walked here.
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {
@@ -119,7 +134,11 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   stall_watch_.tick(now_ns);
   stages_.tick(now_ns, seen);
   // Once a second; differences to these notes are the present rates.
-  if (rate_window_.due(now_ns)) rate_window_.note(totals(now_ns));
+  if (rate_window_.due(now_ns)) {
+    rate_window_.note(totals(now_ns));
+    wait_places_.see_steps(waited_ns_[static_cast<std::size_t>(WaitCause::kPrep)],
+                           core_.counters->steps.totals().steps);
+  }
   return misbehaved;
 }
 
@@ -147,7 +166,7 @@ RecentStats StreamMeter::totals(std::uint64_t now_ns) const {
 void StreamMeter::report(StreamStats& stats, std::uint64_t now_ns) const {
   stats.stages = stages_.stages();
   stats.upstream_downstream_ratio = stages_.ratio().ratio();
-  stats.fetch_wait_ns = fetch_waited_ns_;
+  wait_places_.report(stats);
   report_passes(stats);
   report_trainers(stats);
   stats.reported_losses = losses_.report();

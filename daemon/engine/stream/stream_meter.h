@@ -12,6 +12,7 @@
 #include "engine/open/stream_core.h"
 #include "engine/stats/rate_window.h"
 #include "engine/stats/stage_clock.h"
+#include "engine/stats/wait_places.h"
 #include "engine/stream/pass_set.h"
 #include "engine/stream/stall_watch.h"
 
@@ -47,6 +48,8 @@ class StreamMeter {
   // Charges what the trainer waited since it was last looked at; returns its cursor page.
   ring::ReaderView charge(Consumer& consumer, std::uint64_t now_ns);
   void charge_waits(Consumer& consumer, const ring::ReaderView& view, std::uint64_t now_ns);
+  // Charges a wait for bytes to the place where they are; returns its name.
+  const char* charge_fetch(std::uint64_t waited_ns, std::uint64_t now_ns);
   // Adds what was charged to the trace, if there is one.
   void trace_wait(Consumer& consumer, const WaitSpans::Look& look);
   // Counters since the stream's creation.
@@ -65,8 +68,8 @@ class StreamMeter {
   DetachedCounters detached_;
   ReportedLosses losses_;
   // Over all trainers, also those that have detached:
-  std::array<std::uint64_t, 5> waited_ns_{};                              // by WaitCause
-  std::array<std::uint64_t, kFetchPlaceNames.size()> fetch_waited_ns_{};  // by FetchPlace
+  std::array<std::uint64_t, 5> waited_ns_{};  // by WaitCause
+  WaitPlaces wait_places_;
   std::uint64_t attached_ns_ = 0;
   std::uint64_t ticked_ns_ = 0;
 };

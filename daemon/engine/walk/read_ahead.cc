@@ -20,7 +20,7 @@ constexpr std::uint64_t kGrowEveryNs = 50'000'000;
 
 ReadAhead::ReadAhead(Options options)
     : options_(options), boost_bytes_(static_cast<double>(options.first_bytes)) {
-  aim();
+  aim(true);
 }
 
 void ReadAhead::see(const Sight& sight) {
@@ -32,10 +32,10 @@ void ReadAhead::see(const Sight& sight) {
     boost_bytes_ = 2 * static_cast<double>(target_bytes_);
     grown_ns_ = sight.now_ns;
   }
-  aim();
+  aim(sight.far);
 }
 
-void ReadAhead::aim() {
+void ReadAhead::aim(bool far) {
   const double needed =
       rate_ * std::max(kDelays * delay_ns_, static_cast<double>(options_.cover_ns));
   const auto most = static_cast<double>(options_.most_bytes);
@@ -43,6 +43,7 @@ void ReadAhead::aim() {
   boost_bytes_ = std::min(boost_bytes_, most);
   target_bytes_ =
       static_cast<std::uint64_t>(std::clamp(std::max(needed, boost_bytes_), least, most));
+  if (!far) target_bytes_ = std::min(target_bytes_, options_.near_bytes);
 }
 
 void ReadAhead::fade(std::uint64_t now_ns) {

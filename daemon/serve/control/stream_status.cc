@@ -166,6 +166,12 @@ void fill_work(const engine::StreamStats& stats, v1::StreamStatus& status) {
     (*status.mutable_fetch_wait_seconds())[engine::kFetchPlaceNames[place]] =
         to_seconds(stats.fetch_wait_ns[place]);
   }
+  for (const auto& [endpoint, ns] : stats.endpoint_wait_ns) {
+    (*status.mutable_endpoint_wait_seconds())[to_utf8(endpoint)] = to_seconds(ns);
+  }
+  for (const auto& [step, ns] : stats.step_wait_ns) {
+    (*status.mutable_step_wait_seconds())[step] = to_seconds(ns);
+  }
   status.set_record_bytes(stats.record_bytes);
 }
 

@@ -86,14 +86,18 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_echo_factor_awaits_hosts", "stream",
      "1 while no batch is planned because the hosts of a job have to agree about a change of its "
      "echo factor or weights; with `daemon.etcd`, for streams where these can change."},
+    {"echoline_endpoint_wait_seconds_total", "stream,endpoint",
+     "Time that trainers waited for fetch at the store, by the scheme and host or bucket of the "
+     "oldest request at that time, as in s3://photos; file for local files. From the 33rd on they "
+     "count as other."},
     {"echoline_etcd_requests_total", "outcome",
      "Requests to the etcd of `daemon.etcd`, by outcome: answered, or failed at all endpoints."},
     {"echoline_fetch_queue_records", "stream",
      "Records requested from the caches and the store that have not arrived."},
     {"echoline_fetch_wait_seconds_total", "stream,place",
-     "Time that trainers waited for fetch, by place: store, cache, servers (of `prepare`), or "
-     "pause (records are requested, and nothing was asked for them: the store pauses after an "
-     "error, or a fleet is filled too slowly)."},
+     "Time that trainers waited for fetch, by place: store, disk or fleet (of the cache), servers "
+     "(of `prepare`), or pause (records are requested, and nothing was asked for them: the store "
+     "pauses after an error, or a fleet is filled too slowly)."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_image_decodes_total", "stream,format,decoder",
@@ -235,6 +239,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "or a transform with its field, copy (a field that no step changes), keep (for later uses), "
      "reuse (of a finished row), or other. Divided by echoline_step_rows_total it is the cost of a "
      "row; the sum is the busy time of prep."},
+    {"echoline_step_wait_seconds_total", "stream,step",
+     "Time that trainers waited for prep, spread over the steps by what they cost the workers in "
+     "that time; known about a second later."},
     {"echoline_stream_meta_files", "stream",
      "Files in the tars of the data set that belong to no record, because WebDataset reserves "
      "their names: __NAME__, or anything below a folder __NAME__."},

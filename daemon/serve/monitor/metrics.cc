@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "serve/monitor/memory_use.h"
 #include "serve/monitor/metric_list.h"
 #include "serve/monitor/version.h"
@@ -198,7 +199,7 @@ void add_stages(const engine::StreamStats& stream, Families& families) {
   }
 }
 
-// From sampled rows; and where the waits for fetch were spent.
+// From sampled rows; and where the waits for fetch and prep were spent.
 void add_steps(const engine::StreamStats& stream, Families& families) {
   for (const engine::StepStats& one : stream.steps) {
     families.add("echoline_step_rows_total", {stream.name, one.step}, one.rows);
@@ -211,6 +212,13 @@ void add_steps(const engine::StreamStats& stream, Families& families) {
     families.add("echoline_fetch_wait_seconds_total",
                  {stream.name, engine::kFetchPlaceNames[place]},
                  to_seconds(stream.fetch_wait_ns[place]));
+  }
+  for (const auto& [endpoint, ns] : stream.endpoint_wait_ns) {
+    families.add("echoline_endpoint_wait_seconds_total", {stream.name, to_utf8(endpoint)},
+                 to_seconds(ns));
+  }
+  for (const auto& [step, ns] : stream.step_wait_ns) {
+    families.add("echoline_step_wait_seconds_total", {stream.name, step}, to_seconds(ns));
   }
 }
 

@@ -16,6 +16,7 @@ PROGRAMS = {
     "HANDOFF_TRAINER": ("handoff_trainer", "tests/bench/handoff_trainer"),
     "PLAN_BENCH": ("plan_bench", "tests/bench/plan_bench"),
     "SHAPER": ("shaper", "tests/bench/shaper"),
+    "TRAIN_FASHION_MNIST": ("train_fashion_mnist", "client/examples/train_fashion_mnist"),
     "WIRE_BENCH": ("wire_bench", "tests/bench/wire_bench"),
 }
 

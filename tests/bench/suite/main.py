@@ -29,6 +29,7 @@ BENCHMARKS = {
     "predictions": "predictions of echoline analyze, compared with runs",
     "latency": "predictions for another latency of the store, compared with runs",
     "auto_factor": "factor: auto behind a line whose rate jumps",
+    "target": "the quick start's time to its target with factor: auto, compared with fixed factors",
     "causes": "waits of trainers for known causes, and what they are charged to",
     "account": "what the account of time costs, compared with a daemon without it",
 }
