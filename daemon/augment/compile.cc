@@ -148,7 +148,9 @@ class ChainBuilder {
 
   ChainParts finish() {
     const std::size_t shared = std::max(prepared_stages_, shared_stages_);
-    return {std::move(stages_), prepared_stages_, shared, take_programs()};
+    FieldPrograms last = take_programs();
+    last.draw_objects();
+    return {std::move(stages_), prepared_stages_, shared, std::move(last)};
   }
 
  private:

@@ -32,9 +32,7 @@ View view_of(const decode::Tensor& tensor) {
   return view;
 }
 
-Status check_ragged(const decode::FieldType& type, const decode::Tensor& tensor,
-                    std::size_t row_bytes) {
-  const std::size_t bytes = tensor.content().size();
+Status check_ragged(const decode::FieldType& type, std::uint64_t bytes, std::size_t row_bytes) {
   if (bytes <= row_bytes) return {};
   return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
                                               type.name, bytes, row_bytes)};
@@ -51,16 +49,33 @@ FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std
   }
   follows_.resize(programs_.size());
   mask_image_.resize(programs_.size());
+  objects_image_.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (!programs_[i].moves_points()) continue;
     add_masks_of(i);
-    std::vector<BoxGroup> groups = groups_of_image(outputs_, outputs_[i].name);
-    for (const BoxGroup& group : groups) {
-      follows_[group.boxes] = true;
-      for (const std::size_t other : group.others) follows_[other] = true;
-      for (const BoxGroup::Points& points : group.points) follows_[points.field] = true;
-    }
-    if (!groups.empty()) followers_.push_back({i, std::move(groups)});
+    add_followers(i);
+  }
+}
+
+void FieldPrograms::add_followers(std::size_t image) {
+  const std::string& name = outputs_[image].name;
+  Followers followers{image, groups_of_image(outputs_, name), objects_of_image(outputs_, name)};
+  const auto add = [&](std::size_t field) {
+    follows_[field] = true;
+    if (outputs_[field].objects_max == 0) return;
+    objects_image_[field] = image;
+    outputs_[field].objects_size = programs_[image].known_size().value_or(ImageSize{});
+  };
+  for (const BoxGroup& group : followers.groups) group.for_each(add);
+  for (const std::size_t field : followers.objects) add(field);
+  if (!followers.groups.empty() || !followers.objects.empty()) {
+    followers_.push_back(std::move(followers));
+  }
+}
+
+void FieldPrograms::draw_objects() {
+  for (decode::FieldType& type : outputs_) {
+    if (type.objects_max > 0) decode::make_drawn(type);
   }
 }
 
@@ -77,12 +92,19 @@ FieldPrograms::Scratch FieldPrograms::make_scratch() const {
   Scratch scratch;
   scratch.pictures.resize(programs_.size());
   scratch.moved.resize(programs_.size());
+  scratch.objects.resize(programs_.size());
   return scratch;
 }
 
 std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& sample) const {
   std::vector<decode::FieldType> types = outputs_;
   for (std::size_t i = 0; i < types.size(); ++i) {
+    if (is_drawn(i)) {
+      const Result<ImageSize> size = drawn_size(i, sample.tensors[i]);
+      if (!size.ok()) continue;  // as below
+      types[i].shape.sizes[1] = size->height;
+      types[i].shape.sizes[2] = size->width;
+    }
     if (types[i].ragged || types[i].fixed) continue;
     const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
     if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
@@ -90,6 +112,12 @@ std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& 
     types[i].fixed = true;
   }
   return types;
+}
+
+Result<ImageSize> FieldPrograms::drawn_size(std::size_t field, const decode::Tensor& tensor) const {
+  ECHOLINE_ASSIGN(const decode::ObjectRuns head, decode::read_head(tensor));
+  const std::optional<std::size_t> image = objects_image_[field];
+  return image ? programs_[*image].size_after(head.size) : head.size;
 }
 
 Result<decode::Shape> FieldPrograms::shape_after(std::size_t field,
@@ -150,13 +178,22 @@ Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
     const FieldProgram& program = programs_[followers.image];
     const ImageSize size = image_size(in.tensors[followers.image]);
     ECHOLINE_TRY(program.size_after(size).status());
+    const auto moves = [&](Mover& mover) { program.move(key, size, mover); };
     for (const BoxGroup& group : followers.groups) {
       ECHOLINE_TRY(
           scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
       scratch.boxes.hide_points(group, size);
-      scratch.boxes.move(group, [&](Mover& mover) { program.move(key, size, mover); });
+      ECHOLINE_TRY(
+          scratch.boxes.move(group, size, moves).with_context("field " + outputs_[group.boxes].name));
       scratch.boxes.clip(group, program.size_after(size).value());
       scratch.boxes.write(in, group, scratch.moved);
+    }
+    for (const std::size_t field : followers.objects) {
+      decode::ObjectRuns& masks = scratch.objects[field];
+      ECHOLINE_TRY(load(in.tensors[field], masks));
+      ECHOLINE_TRY(move_objects(size, moves, scratch.mover, masks)
+                       .with_context("field " + outputs_[field].name));
+      store(masks, scratch.moved[field]);
     }
   }
   return {};
@@ -206,6 +243,23 @@ Status FieldPrograms::write_row(std::size_t field, const decode::Sample& in, con
   return {};
 }
 
+Result<std::uint64_t> FieldPrograms::ragged_bytes(std::size_t field, const decode::Sample& in,
+                                                  Scratch& scratch) const {
+  const decode::Tensor& tensor = tensor_of(field, in, scratch);
+  if (!is_drawn(field)) return tensor.content().size();
+  decode::ObjectRuns& masks = scratch.objects[field];
+  ECHOLINE_TRY(load(tensor, masks).with_context("field " + outputs_[field].name));
+  const decode::Shape& row = outputs_[field].shape;
+  const ImageSize wanted{row.sizes[1], row.sizes[2]};
+  if (wanted.pixels() == 0 || masks.size == wanted) return masks.bytes_drawn();
+  return Status(Code::kInvalidArgument,
+                fmt::format("field {} has masks {} high and {} wide where the stream's are {} high "
+                            "and {} wide; a crop, or a resize to [height, width], gives all rows "
+                            "one shape",
+                            outputs_[field].name, masks.size.height, masks.size.width,
+                            wanted.height, wanted.width));
+}
+
 Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                                  std::span<const std::span<std::byte>> rows,
                                  std::span<std::uint64_t> lengths,
@@ -214,19 +268,21 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
   ECHOLINE_TRY(move_boxes(in, key, scratch));
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
-      const decode::Tensor& tensor = tensor_of(i, in, scratch);
-      ECHOLINE_TRY(check_ragged(outputs_[i], tensor, rows[i].size()));
-      lengths[i] = tensor.content().size();
+      ECHOLINE_ASSIGN(lengths[i], ragged_bytes(i, in, scratch));
+      ECHOLINE_TRY(check_ragged(outputs_[i], lengths[i], rows[i].size()));
     } else {
       ECHOLINE_TRY(write_row(i, in, key, scratch, rows[i]));
     }
   }
   if (place) place();
   for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const std::span<const std::byte> content = tensor_of(i, in, scratch).content();
-    if (!outputs_[i].ragged || content.empty()) continue;
+    if (!outputs_[i].ragged || lengths[i] == 0) continue;
     enter_step(programs_[i].copy_step);
-    std::memcpy(rows[i].data(), content.data(), content.size());
+    if (is_drawn(i)) {
+      draw(scratch.objects[i], rows[i].data());
+    } else {
+      std::memcpy(rows[i].data(), tensor_of(i, in, scratch).content().data(), lengths[i]);
+    }
   }
   return {};
 }

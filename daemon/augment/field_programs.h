@@ -1,6 +1,6 @@
 // Image programs side by side: one for each field of a sample. Boxes of an image whose program
 // moves pixels follow them, with their key points; those of which nothing is left are removed, with
-// their labels. Masks of the image follow, too. Other fields without operations are copied, or
+// their labels. Masks of the image follow, too, and masks of its objects. Other fields without operations are copied, or
 // passed on.
 #pragma once
 
@@ -33,6 +33,9 @@ class FieldPrograms {
     std::vector<decode::Tensor> moved;
     ChangedBoxes boxes;
     MaskScratch mask;
+    ObjectScratch mover;
+    // Masks of objects, by field, as they are written to the row.
+    std::vector<decode::ObjectRuns> objects;
   };
 
   explicit FieldPrograms(std::vector<FieldProgram> programs);
@@ -44,6 +47,8 @@ class FieldPrograms {
   // Makes these shapes the only ones that write_rows accepts; before, it accepts any shape with the
   // right number of bytes.
   void fix_outputs(std::vector<decode::FieldType> outputs) { outputs_ = std::move(outputs); }
+  // Makes masks of objects arrays of pixels in write_rows: these are the last programs.
+  void draw_objects();
   Scratch make_scratch() const;
 
   // The part of a picture of this size, in field `field`, that is read for this use.
@@ -66,10 +71,20 @@ class FieldPrograms {
   struct Followers {
     std::size_t image = 0;
     std::vector<BoxGroup> groups;
+    std::vector<std::size_t> objects;  // masks of objects without boxes
   };
 
   // Lets the masks of the image field `image` follow it.
   void add_masks_of(std::size_t image);
+  void add_followers(std::size_t image);
+  bool is_drawn(std::size_t field) const {
+    return programs_[field].input.objects_max > 0 && outputs_[field].objects_max == 0;
+  }
+  // Height and width of masks of objects in the row.
+  Result<ImageSize> drawn_size(std::size_t field, const decode::Tensor& tensor) const;
+  // The bytes of a ragged row. Masks of objects are then in scratch.objects.
+  Result<std::uint64_t> ragged_bytes(std::size_t field, const decode::Sample& in,
+                                     Scratch& scratch) const;
   // Fills scratch.moved for all followers.
   Status move_boxes(const decode::Sample& in, const UseKey& key, Scratch& scratch) const;
   // The tensor of a field that is not an image: as it is in the sample, or moved.
@@ -94,6 +109,8 @@ class FieldPrograms {
   std::vector<FieldProgram> programs_;
   std::vector<Followers> followers_;
   std::vector<bool> follows_;  // by field: boxes and what has one element for each
+  // By field: the image whose moves masks of objects follow.
+  std::vector<std::optional<std::size_t>> objects_image_;
   // By field: the image that a mask follows.
   std::vector<std::optional<std::size_t>> mask_image_;
   std::vector<decode::FieldType> outputs_;

@@ -7,6 +7,7 @@
 #include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
+#include "decode/object_runs.h"
 #include "decode/outline_pixels.h"
 
 namespace echoline::decode {
@@ -25,6 +26,8 @@ struct Scratch {
   audio::AudioReader audio;
   AnnotationMemo annotations;  // of the record
   OutlineScratch outlines;
+  ObjectRuns objects;
+  Buffer numbers;  // of objects, by pixel
 };
 
 }  // namespace echoline::decode
