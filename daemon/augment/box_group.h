@@ -85,8 +85,7 @@ class ChangedBoxes {
   void remove_empty();
   // Writes the boxes that stay, and the elements of the other fields that belong to them, to the
   // tensors of these numbers.
-  void write(const decode::Sample& in, const BoxGroup& group,
-             std::vector<decode::Tensor>& out);
+  void write(const decode::Sample& in, const BoxGroup& group, std::vector<decode::Tensor>& out);
 
  private:
   void keep_elements(const decode::Tensor& from, const std::byte* content,

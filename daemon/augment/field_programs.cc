@@ -38,38 +38,31 @@ Status check_ragged(const decode::FieldType& type, std::uint64_t bytes, std::siz
                                               type.name, bytes, row_bytes)};
 }
 
+// `type`: of drawn masks, whose size is unknown before fix_outputs.
+Status check_drawn(const decode::FieldType& type, const ImageSize& size) {
+  const ImageSize wanted{type.shape.sizes[1], type.shape.sizes[2]};
+  if (wanted.pixels() == 0 || size == wanted) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("field {} has masks {} high and {} wide where the stream's are {} high and "
+                      "{} wide; a crop, or a resize to [height, width], gives all rows one shape",
+                      type.name, size.height, size.width, wanted.height, wanted.width)};
+}
+
 decode::Shape mask_shape(const ImageSize& size) { return {{size.height, size.width}, 2}; }
 
 }  // namespace
 
-FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
+FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs)
+    : programs_(std::move(programs)), followers_(programs_.size()) {
   for (FieldProgram& program : programs_) {
     outputs_.push_back(program.output());
     program.copy_step = "copy " + program.input.name;
   }
-  follows_.resize(programs_.size());
   mask_image_.resize(programs_.size());
-  objects_image_.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (!programs_[i].moves_points()) continue;
     add_masks_of(i);
-    add_followers(i);
-  }
-}
-
-void FieldPrograms::add_followers(std::size_t image) {
-  const std::string& name = outputs_[image].name;
-  Followers followers{image, groups_of_image(outputs_, name), objects_of_image(outputs_, name)};
-  const auto add = [&](std::size_t field) {
-    follows_[field] = true;
-    if (outputs_[field].objects_max == 0) return;
-    objects_image_[field] = image;
-    outputs_[field].objects_size = programs_[image].known_size().value_or(ImageSize{});
-  };
-  for (const BoxGroup& group : followers.groups) group.for_each(add);
-  for (const std::size_t field : followers.objects) add(field);
-  if (!followers.groups.empty() || !followers.objects.empty()) {
-    followers_.push_back(std::move(followers));
+    followers_.add(i, programs_[i].known_size(), outputs_);
   }
 }
 
@@ -91,7 +84,7 @@ void FieldPrograms::add_masks_of(std::size_t image) {
 FieldPrograms::Scratch FieldPrograms::make_scratch() const {
   Scratch scratch;
   scratch.pictures.resize(programs_.size());
-  scratch.moved.resize(programs_.size());
+  scratch.followers.moved.resize(programs_.size());
   scratch.objects.resize(programs_.size());
   return scratch;
 }
@@ -99,29 +92,23 @@ FieldPrograms::Scratch FieldPrograms::make_scratch() const {
 std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& sample) const {
   std::vector<decode::FieldType> types = outputs_;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (is_drawn(i)) {
-      const Result<ImageSize> size = drawn_size(i, sample.tensors[i]);
-      if (!size.ok()) continue;  // as below
-      types[i].shape.sizes[1] = size->height;
-      types[i].shape.sizes[2] = size->width;
-    }
-    if (types[i].ragged || types[i].fixed) continue;
+    if (types[i].fixed || (types[i].ragged && !is_drawn(i))) continue;
     const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
     if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
     types[i].shape = shape.value();
-    types[i].fixed = true;
+    types[i].fixed = !types[i].ragged;
   }
   return types;
 }
 
-Result<ImageSize> FieldPrograms::drawn_size(std::size_t field, const decode::Tensor& tensor) const {
-  ECHOLINE_ASSIGN(const decode::ObjectRuns head, decode::read_head(tensor));
-  const std::optional<std::size_t> image = objects_image_[field];
-  return image ? programs_[*image].size_after(head.size) : head.size;
-}
-
 Result<decode::Shape> FieldPrograms::shape_after(std::size_t field,
                                                  const decode::Tensor& tensor) const {
+  if (is_drawn(field)) {
+    ECHOLINE_ASSIGN(const decode::ObjectRuns masks, decode::read_head(tensor));
+    const FieldProgram& moves = programs_[followers_.image_of(field).value_or(field)];
+    ECHOLINE_ASSIGN(const ImageSize size, moves.size_after(masks.size));
+    return decode::Shape{{outputs_[field].shape.sizes[0], size.height, size.width}, 3};
+  }
   const FieldProgram& program = programs_[mask_image_[field].value_or(field)];
   if (!changes(field)) return tensor.shape;
   ECHOLINE_ASSIGN(const ImageSize size,
@@ -172,37 +159,10 @@ void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor,
   }
 }
 
-Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
-                                 Scratch& scratch) const {
-  for (const Followers& followers : followers_) {
-    const FieldProgram& program = programs_[followers.image];
-    const ImageSize size = image_size(in.tensors[followers.image]);
-    ECHOLINE_TRY(program.size_after(size).status());
-    const auto moves = [&](Mover& mover) { program.move(key, size, mover); };
-    for (const BoxGroup& group : followers.groups) {
-      ECHOLINE_TRY(
-          scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
-      scratch.boxes.hide_points(group, size);
-      ECHOLINE_TRY(
-          scratch.boxes.move(group, size, moves).with_context("field " + outputs_[group.boxes].name));
-      scratch.boxes.clip(group, program.size_after(size).value());
-      scratch.boxes.write(in, group, scratch.moved);
-    }
-    for (const std::size_t field : followers.objects) {
-      decode::ObjectRuns& masks = scratch.objects[field];
-      ECHOLINE_TRY(load(in.tensors[field], masks));
-      ECHOLINE_TRY(move_objects(size, moves, scratch.mover, masks)
-                       .with_context("field " + outputs_[field].name));
-      store(masks, scratch.moved[field]);
-    }
-  }
-  return {};
-}
-
 Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                                   decode::Sample& out) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size());
-  ECHOLINE_TRY(move_boxes(in, key, scratch));
+  ECHOLINE_TRY(followers_.move(programs_, in, key, scratch.followers));
   out.tensors.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const decode::Tensor& from = tensor_of(i, in, scratch);
@@ -249,15 +209,8 @@ Result<std::uint64_t> FieldPrograms::ragged_bytes(std::size_t field, const decod
   if (!is_drawn(field)) return tensor.content().size();
   decode::ObjectRuns& masks = scratch.objects[field];
   ECHOLINE_TRY(load(tensor, masks).with_context("field " + outputs_[field].name));
-  const decode::Shape& row = outputs_[field].shape;
-  const ImageSize wanted{row.sizes[1], row.sizes[2]};
-  if (wanted.pixels() == 0 || masks.size == wanted) return masks.bytes_drawn();
-  return Status(Code::kInvalidArgument,
-                fmt::format("field {} has masks {} high and {} wide where the stream's are {} high "
-                            "and {} wide; a crop, or a resize to [height, width], gives all rows "
-                            "one shape",
-                            outputs_[field].name, masks.size.height, masks.size.width,
-                            wanted.height, wanted.width));
+  ECHOLINE_TRY(check_drawn(outputs_[field], masks.size));
+  return masks.bytes_drawn();
 }
 
 Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Scratch& scratch,
@@ -265,7 +218,7 @@ Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Sc
                                  std::span<std::uint64_t> lengths,
                                  const std::function<void()>& place) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
-  ECHOLINE_TRY(move_boxes(in, key, scratch));
+  ECHOLINE_TRY(followers_.move(programs_, in, key, scratch.followers));
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
       ECHOLINE_ASSIGN(lengths[i], ragged_bytes(i, in, scratch));

@@ -45,7 +45,8 @@ void MaskMover::write_ids(Id* out) const {
     for (const std::uint32_t column : scratch_.lines.columns) {
       Id id = added;
       // Borrowed tensors can have any alignment.
-      if (column != kAddedLine) std::memcpy(&id, ids + std::size_t{column} * sizeof(Id), sizeof(Id));
+      if (column != kAddedLine)
+        std::memcpy(&id, ids + std::size_t{column} * sizeof(Id), sizeof(Id));
       *out++ = id;
     }
   }

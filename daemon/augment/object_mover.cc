@@ -19,7 +19,7 @@ std::size_t end_of_object(std::span<const ObjectRun> runs) {
   return static_cast<std::size_t>(end - runs.begin());
 }
 
-void draw(const ObjectRun& run, std::size_t width, std::uint8_t bit, std::byte* pixels) {
+void draw_bit(const ObjectRun& run, std::size_t width, std::uint8_t bit, std::byte* pixels) {
   for (std::size_t row = run.begin; row < run.end; ++row) {
     pixels[row * width + run.column] |= std::byte{bit};
   }
@@ -43,7 +43,7 @@ void ObjectMover::move(const recipes::Affine& back, const decode::ImageSize&) {
     std::memset(scratch_.before.data(), 0, size.pixels());
     for (; at < runs.size() && runs[at].object - first < kTogether; ++at) {
       const auto bit = static_cast<std::uint8_t>(1U << (runs[at].object - first));
-      draw(runs[at], size.width, bit, scratch_.before.data());
+      draw_bit(runs[at], size.width, bit, scratch_.before.data());
     }
     pixels.data = reinterpret_cast<const std::uint8_t*>(scratch_.before.data());
     transform(pixels, back, {}, reinterpret_cast<std::uint8_t*>(scratch_.moved.data()));

@@ -16,9 +16,9 @@ namespace echoline::augment {
 // The reusable memory of one thread.
 struct ObjectScratch {
   ShownLines lines;
-  std::vector<std::uint32_t> row_of;     // the first row that shows this row of the source, or more
-  std::vector<decode::ObjectRun> runs;   // after the move
-  std::vector<std::uint32_t> begins;     // by column and object
+  std::vector<std::uint32_t> row_of;    // the first row that shows this row of the source, or more
+  std::vector<decode::ObjectRun> runs;  // after the move
+  std::vector<std::uint32_t> begins;    // by column and object
   Buffer before, moved;
 };
 
@@ -27,7 +27,8 @@ struct ObjectScratch {
 class ObjectMover final : public Mover {
  public:
   // Both must outlive this.
-  ObjectMover(decode::ObjectRuns& masks, ObjectScratch& scratch) : masks_(masks), scratch_(scratch) {
+  ObjectMover(decode::ObjectRuns& masks, ObjectScratch& scratch)
+      : masks_(masks), scratch_(scratch) {
     scratch_.lines.start(masks_.size);
   }
 

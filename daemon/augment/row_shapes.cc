@@ -12,7 +12,8 @@ constexpr int kOddMax = 1;  // records of another shape that bad_records can han
 
 bool same(const decode::FieldType& a, const decode::FieldType& b) {
   // Of rows of different lengths, the other sizes are the same.
-  if (a.ragged && b.ragged) return a.inner_bytes() == 0 || b.inner_bytes() == 0 || a.shape == b.shape;
+  if (a.ragged && b.ragged)
+    return a.inner_bytes() == 0 || b.inner_bytes() == 0 || a.shape == b.shape;
   return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;
 }
 

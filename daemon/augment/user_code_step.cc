@@ -144,6 +144,12 @@ Result<std::size_t> set_field(std::vector<decode::FieldType>& fields,
   const auto field = static_cast<std::size_t>(found - fields.begin());
   if (found == fields.end()) {
     ECHOLINE_TRY(add_field(fields, type));
+  } else if (found->objects_max > 0) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("field {} has masks of objects, which only pad makes an array; choose "
+                    "another name, or put pad before this step",
+                    type.name));
   } else {
     *found = type;
   }

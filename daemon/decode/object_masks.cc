@@ -73,8 +73,7 @@ class NumbersField final : public Field {
     using Number = std::uint16_t;
     scratch.numbers.resize(size.pixels() * sizeof(Number));
     auto* const numbers = reinterpret_cast<Number*>(scratch.numbers.data());
-    ECHOLINE_TRY(
-        scratch.images.read_ids(sizeof(Number), reinterpret_cast<std::uint8_t*>(numbers)));
+    ECHOLINE_TRY(scratch.images.read_ids(sizeof(Number), reinterpret_cast<std::uint8_t*>(numbers)));
     ObjectRuns& masks = scratch.objects;
     masks.start(size, 0);
     for (std::uint32_t column = 0; column < size.width; ++column) {

@@ -9,12 +9,12 @@
 namespace echoline::decode {
 namespace {
 
-constexpr std::uint32_t kNumbers = 4;  // of a run, and of the first row
+constexpr std::uint32_t kNumbers = 4;           // of a run, and of the first row
 constexpr std::uint32_t kObjectsMax = 1 << 24;  // the largest `max_objects`
 static_assert(sizeof(ObjectRun) == kNumbers * sizeof(std::uint32_t));
 static_assert(std::is_trivially_copyable_v<ObjectRun>);
 
-Status malformed(std::string_view why) {
+Status not_masks(std::string_view why) {
   return {Code::kDataLoss, fmt::format("the masks of objects have {}", why)};
 }
 
@@ -87,14 +87,14 @@ Result<ObjectRuns> read_head(const Tensor& tensor) {
   const std::span<const std::byte> content = tensor.content();
   std::uint32_t head[kNumbers] = {};
   if (content.size() < sizeof head || content.size() % sizeof head != 0) {
-    return malformed("no first row");
+    return not_masks("no first row");
   }
   std::memcpy(head, content.data(), sizeof head);
   ObjectRuns masks;
   masks.start({head[1], head[2]}, head[0]);
   // So that no number of bytes overflows.
   if (masks.objects > kObjectsMax || masks.size.pixels() > UINT32_MAX) {
-    return malformed("an impossible size");
+    return not_masks("an impossible size");
   }
   return masks;
 }
@@ -107,8 +107,8 @@ Status load(const Tensor& tensor, ObjectRuns& out) {
   if (!rest.empty()) std::memcpy(out.runs.data(), rest.data(), rest.size());
   ECHOLINE_TRY(check_count(out));
   for (std::size_t i = 0; i < out.runs.size(); ++i) {
-    if (!is_in(out, out.runs[i])) return malformed("pixels outside of their picture");
-    if (i > 0 && !is_before(out.runs[i - 1], out.runs[i])) return malformed("runs out of order");
+    if (!is_in(out, out.runs[i])) return not_masks("pixels outside of their picture");
+    if (i > 0 && !is_before(out.runs[i - 1], out.runs[i])) return not_masks("runs out of order");
   }
   return {};
 }

@@ -1,5 +1,6 @@
 // Masks of single objects, from the decoder to the row of a batch: runs of pixels, so that the
-// objects of a large picture take little memory. Only rows of batches have uint8 [n, height, width].
+// objects of a large picture take little memory. Only rows of batches have uint8 [n, height,
+// width].
 #pragma once
 
 #include <cstddef>

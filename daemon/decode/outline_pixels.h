@@ -26,7 +26,8 @@ struct OutlineScratch {
 inline constexpr std::uint64_t kCrossingsMax = 4 << 20;
 
 // Fills scratch.runs with the pixels of object `number`, by COCO's rule; runs may overlap. `budget`
-// limits the crossings over all objects of a file: it begins with kCrossingsMax. kInvalidArgument and kResourceExhausted: the reason, with the number.
+// limits the crossings over all objects of a file: it begins with kCrossingsMax. kInvalidArgument
+// and kResourceExhausted: the reason, with the number.
 Status outline_pixels(const Annotations& found, std::size_t number, const ImageSize& size,
                       std::uint64_t& budget, OutlineScratch& scratch);
 

@@ -78,7 +78,8 @@ Result<std::optional<std::size_t>> configured_of(const std::vector<RelatedField>
 Status check_alone(const RelatedField& field, const FieldType& type) {
   const char* what = nullptr;
   if (type.mask) what = "the image that the mask belongs to";
-  if (type.objects_max > 0) what = "the boxes of the objects that the masks belong to, or the image";
+  if (type.objects_max > 0)
+    what = "the boxes of the objects that the masks belong to, or the image";
   if (type.points) what = "the boxes of the objects that the key points belong to";
   if (type.may_be_boxes() && field.field->annotations() == read_yolo) {
     what = "the image whose sides the boxes of YOLO are shares of";
@@ -119,9 +120,10 @@ Status check_mask_size(const FieldType& type, const Tensor& mask, const Tensor& 
 
 Status check_objects_size(const ImageSize& own, const ImageSize& picture) {
   if (own == picture) return {};
-  return refused(fmt::format("masks of objects {} high and {} wide; their picture is {} high and "
-                             "{} wide",
-                             own.height, own.width, picture.height, picture.width));
+  return refused(
+      fmt::format("masks of objects {} high and {} wide; their picture is {} high and "
+                  "{} wide",
+                  own.height, own.width, picture.height, picture.width));
 }
 
 Result<Relations> Relations::find(const std::vector<RelatedField>& fields,

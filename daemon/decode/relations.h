@@ -53,10 +53,10 @@ class Relations {
   std::optional<std::size_t> image_of(const Pair& objects) const;
   Status check_objects(const Pair& pair, const std::vector<FieldType>& types, Sample& sample) const;
 
-  std::vector<Pair> boxes_;   // of images
-  std::vector<Pair> masks_;   // of images
+  std::vector<Pair> boxes_;    // of images
+  std::vector<Pair> masks_;    // of images
   std::vector<Pair> objects_;  // masks of objects: of boxes or images
-  std::vector<Pair> others_;  // of boxes
+  std::vector<Pair> others_;   // of boxes
 };
 
 }  // namespace echoline::decode

@@ -222,8 +222,11 @@ TEST_F(ObjectMasks, WhatDoesNotFitIsRefused) {
   const std::string resize = "resize { field: 'image' size: [20, 20] }";
   EXPECT_THAT(refusal({resize, "pad { field: 'masks' length: 3 }", kFlip}),
               HasSubstr("masks has one length since pad"));
-  EXPECT_THAT(refusal({"python { file: 'x.py' function: 'f' }"}),
+  EXPECT_THAT(refusal({"plugin { library: 'x' step: 'y' }"}),
               HasSubstr("field masks has masks of objects, which are runs of pixels"));
+  EXPECT_THAT(refusal({"python { file: 'x.py' function: 'f' fields: ['image'] "
+                       "out { key: 'masks' value { as: 'uint8' shape: [3, 10, 20] } } }"}),
+              HasSubstr("field masks has masks of objects, which only pad makes an array"));
   sample_.tensors[1] = tensor(shm::kUint8, {{10, 19, 3}, 3}, std::vector<std::uint8_t>(570, 7));
   for (const char* step : {kFlip, "random_iou_crop { field: 'image' overlaps: [0] }"}) {
     EXPECT_THAT(refusal({step}), HasSubstr("masks of objects 10 high and 20 wide; their picture is "

@@ -233,7 +233,8 @@ TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
   const std::string image = field("image", "key: 'png' as: 'gray'");
   Fields fields(image + field("mask", "key: 'json' as: 'coco_mask'"), "json");
   EXPECT_EQ(fields.decoder().fields()[1].of, "image");
-  Fields objects(image + field("objects", "key: 'json' as: 'coco_object_masks' of: 'image'"), "json");
+  Fields objects(image + field("objects", "key: 'json' as: 'coco_object_masks' of: 'image'"),
+                 "json");
   Fields boxes(kCoco, "json");
   std::string zigzag = "[[0, 0";
   for (int i = 0; i < 300'000; ++i) zigzag += i % 2 == 0 ? ", 40, 1" : ", 0, 1";
@@ -279,8 +280,9 @@ TEST(ObjectMasks, BelongToBoxesOfAnImageOrToAnImage) {
   const std::string masks = field("masks", "key: 'json' as: 'coco_object_masks'");
   const auto refusal = [](const std::string& step) { return Fields(step, "json").refusal(); };
   EXPECT_THAT(refusal(image + masks), HasSubstr("of is missing: the boxes of the objects"));
-  EXPECT_THAT(refusal(kCoco + masks),
-              HasSubstr("field masks has masks of the objects of boxes, which belongs to no image"));
+  EXPECT_THAT(
+      refusal(kCoco + masks),
+      HasSubstr("field masks has masks of the objects of boxes, which belongs to no image"));
   EXPECT_THAT(refusal(kCoco + image + field("m", "key: 'x' as: 'object_masks' shape: [9, 9]")),
               HasSubstr("object_masks has no shape; max_objects is its largest length"));
   Fields fields(image + kCoco + masks + field("numbers", "key: 'png' as: 'object_masks'"), "json");
