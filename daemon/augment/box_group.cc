@@ -128,7 +128,7 @@ void ChangedBoxes::keep_objects(const decode::ObjectRuns& from, decode::Tensor& 
   std::uint32_t object = 0;  // its number without those that are removed before it
   std::uint32_t before = 0;
   for (decode::ObjectRun run : from.runs) {
-    for (; before < run.object; ++before) object += removed_[before] ? 0 : 1;
+    for (; before < run.object; ++before) object += removed_[before] ? 0U : 1U;
     if (removed_[run.object]) continue;
     run.object = object;
     kept_.runs.push_back(run);

@@ -3,6 +3,7 @@
 // width].
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,7 +26,7 @@ struct ObjectRun {
 };
 
 // Of all objects of a record together.
-inline constexpr std::uint32_t kObjectRunsMax = 4 << 20;
+inline constexpr std::uint32_t kObjectRunsMax = 1 << 20;
 
 // The masks of a picture's objects. Reused from record to record.
 struct ObjectRuns {

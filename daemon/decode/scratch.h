@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "audio/audio_reader.h"
+#include "base/buffer.h"
 #include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
