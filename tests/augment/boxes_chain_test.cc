@@ -224,7 +224,7 @@ TEST_F(ObjectMasks, WhatDoesNotFitIsRefused) {
               HasSubstr("masks has one length since pad"));
   EXPECT_THAT(refusal({"plugin { library: 'x' step: 'y' }"}),
               HasSubstr("field masks has masks of objects, which are runs of pixels"));
-  EXPECT_THAT(refusal({"python { file: 'x.py' function: 'f' fields: ['image'] "
+  EXPECT_THAT(refusal({"python { file: 'x.py' function: 'f' fields: ['image'] sample_bytes: 9999 "
                        "out { key: 'masks' value { as: 'uint8' shape: [3, 10, 20] } } }"}),
               HasSubstr("field masks has masks of objects, which only pad makes an array"));
   sample_.tensors[1] = tensor(shm::kUint8, {{10, 19, 3}, 3}, std::vector<std::uint8_t>(570, 7));

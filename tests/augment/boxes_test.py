@@ -2,6 +2,7 @@
 them, key points by the same numbers, and the pixels of the steps for detection are Pillow's. Masks of COCO's
 segmentations and YOLO's outlines equal those of pycocotools (golden/coco_masks.json, golden/yolo_masks.json), masks of
 single objects move as masks do, and those of removed boxes are removed."""
+import functools
 import json
 import math
 import pathlib
@@ -50,6 +51,7 @@ def points_of(number, boxes):
             for i, (left, top, right, bottom) in enumerate(boxes)]
 
 
+@functools.cache
 def ids_of(sample, size):
     """Class ids 0 to 9 in pieces of any form, and some of 255."""
     pixels = numpy.asarray(drawing(size[1], size[0], seed=sample))[:, :, 0]
