@@ -10,8 +10,7 @@
 namespace echoline::augment {
 namespace {
 
-Status check_elements(const decode::Tensor& tensor, std::size_t boxes) {
-  const std::size_t elements = tensor.shape.sizes[0];
+Status check_elements(std::size_t elements, std::size_t boxes) {
   if (elements == boxes) return {};
   return {Code::kInvalidArgument,
           fmt::format("{} boxes have {} labels or other elements", boxes, elements)};
@@ -30,7 +29,9 @@ BoxGroup group_of(const std::vector<decode::FieldType>& fields, std::size_t boxe
   group.boxes = boxes;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!fields[i].ragged || fields[i].of != fields[boxes].name) continue;
-    if (fields[i].points) {
+    if (fields[i].objects_max > 0) {
+      group.masks.push_back(i);
+    } else if (fields[i].points) {
       group.points.push_back({i, fields[i].shape.sizes[1], fields[i].pairs});
     } else {
       group.others.push_back(i);
@@ -72,14 +73,19 @@ Status ChangedBoxes::start(const decode::Sample& in, const BoxGroup& group) {
   const decode::Tensor& boxes = in.tensors[group.boxes];
   const std::size_t count = boxes.shape.sizes[0];
   for (const std::size_t other : group.others) {
-    ECHOLINE_TRY(check_elements(in.tensors[other], count));
+    ECHOLINE_TRY(check_elements(in.tensors[other].shape.sizes[0], count));
   }
   copy_numbers(boxes, corners_);
   points_.resize(group.points.size());
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const decode::Tensor& points = in.tensors[group.points[i].field];
-    ECHOLINE_TRY(check_elements(points, count));
+    ECHOLINE_TRY(check_elements(points.shape.sizes[0], count));
     copy_numbers(points, points_[i]);
+  }
+  masks_.resize(group.masks.size());
+  for (std::size_t i = 0; i < masks_.size(); ++i) {
+    ECHOLINE_TRY(load(in.tensors[group.masks[i]], masks_[i]));
+    ECHOLINE_TRY(check_elements(masks_[i].objects, count));
   }
   removed_.assign(count, false);
   return {};
@@ -103,7 +109,7 @@ void ChangedBoxes::remove_empty() {
 }
 
 void ChangedBoxes::write(const decode::Sample& in, const BoxGroup& group,
-                         std::vector<decode::Tensor>& out) const {
+                         std::vector<decode::Tensor>& out) {
   keep_elements(in.tensors[group.boxes], reinterpret_cast<const std::byte*>(corners_.data()),
                 out[group.boxes]);
   for (const std::size_t other : group.others) {
@@ -114,6 +120,20 @@ void ChangedBoxes::write(const decode::Sample& in, const BoxGroup& group,
     keep_elements(in.tensors[field], reinterpret_cast<const std::byte*>(points_[i].data()),
                   out[field]);
   }
+  for (std::size_t i = 0; i < masks_.size(); ++i) keep_objects(masks_[i], out[group.masks[i]]);
+}
+
+void ChangedBoxes::keep_objects(const decode::ObjectRuns& from, decode::Tensor& to) {
+  kept_.start(from.size, static_cast<std::uint32_t>(std::ranges::count(removed_, false)));
+  std::uint32_t object = 0;  // its number without those that are removed before it
+  std::uint32_t before = 0;
+  for (decode::ObjectRun run : from.runs) {
+    for (; before < run.object; ++before) object += removed_[before] ? 0U : 1U;
+    if (removed_[run.object]) continue;
+    run.object = object;
+    kept_.runs.push_back(run);
+  }
+  store(kept_, to);
 }
 
 void ChangedBoxes::keep_elements(const decode::Tensor& from, const std::byte* content,

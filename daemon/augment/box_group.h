@@ -1,4 +1,5 @@
-// The boxes of an image, and the fields that have one element for each box: labels, key points.
+// The boxes of an image, and the fields that have one element for each box: labels, key points,
+// masks of objects.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "augment/box_mover.h"
+#include "augment/object_mover.h"
 #include "augment/point_mover.h"
 #include "base/status.h"
 #include "decode/sample.h"
@@ -25,6 +27,16 @@ struct BoxGroup {
   std::size_t boxes = 0;
   std::vector<std::size_t> others;  // labels and such
   std::vector<Points> points;
+  std::vector<std::size_t> masks;
+
+  // Calls `each`(number) for all fields.
+  template <typename Each>
+  void for_each(const Each& each) const {
+    each(boxes);
+    for (const std::size_t other : others) each(other);
+    for (const Points& one : points) each(one.field);
+    for (const std::size_t mask : masks) each(mask);
+  }
 };
 
 // The group of the boxes `boxes`, by FieldType::of.
@@ -45,15 +57,20 @@ class ChangedBoxes {
   // Copies the boxes. kInvalidArgument: another field of the group has no element for each.
   Status start(const decode::Sample& in, const BoxGroup& group);
   std::span<float> corners() { return corners_; }
-  // Lets `moves`(Mover&) move the boxes, then each field of key points.
+  // Lets `moves`(Mover&) move the boxes in a picture of this size, then each field of key points,
+  // and each of masks. An error: see move_objects.
   template <typename Moves>
-  void move(const BoxGroup& group, const Moves& moves) {
+  Status move(const BoxGroup& group, const decode::ImageSize& picture, const Moves& moves) {
     BoxMover boxes(corners_);
     moves(boxes);
     for (std::size_t i = 0; i < group.points.size(); ++i) {
       PointMover points = mover_of(group, i);
       moves(points);
     }
+    for (decode::ObjectRuns& masks : masks_) {
+      ECHOLINE_TRY(move_objects(picture, moves, scratch_, masks));
+    }
+    return {};
   }
   // Hides key points outside of the picture, so that no padding takes them in.
   void hide_points(const BoxGroup& group, const decode::ImageSize& size);
@@ -68,19 +85,22 @@ class ChangedBoxes {
   void remove_empty();
   // Writes the boxes that stay, and the elements of the other fields that belong to them, to the
   // tensors of these numbers.
-  void write(const decode::Sample& in, const BoxGroup& group,
-             std::vector<decode::Tensor>& out) const;
+  void write(const decode::Sample& in, const BoxGroup& group, std::vector<decode::Tensor>& out);
 
  private:
   void keep_elements(const decode::Tensor& from, const std::byte* content,
                      decode::Tensor& to) const;
+  void keep_objects(const decode::ObjectRuns& from, decode::Tensor& to);
   PointMover mover_of(const BoxGroup& group, std::size_t i) {
     return {points_[i], group.points[i].each, group.points[i].pairs};
   }
 
   std::vector<float> corners_;
   std::vector<std::vector<float>> points_;  // in the order of the group's
+  std::vector<decode::ObjectRuns> masks_;   // the same
   std::vector<bool> removed_;
+  ObjectScratch scratch_;
+  decode::ObjectRuns kept_;
 };
 
 }  // namespace echoline::augment

@@ -6,6 +6,7 @@
 
 #include "augment/box_group.h"
 #include "augment/mask_mover.h"
+#include "augment/object_mover.h"
 #include "augment/parameters.h"
 #include "augment/sample_fields.h"
 #include "augment/transforms.h"
@@ -16,6 +17,8 @@ namespace {
 struct BoxScratch : SampleStep::Scratch {
   ChangedBoxes boxes;
   MaskScratch mask;
+  ObjectScratch mover;
+  decode::ObjectRuns objects;
 };
 
 // A step that changes a group of boxes: all other fields stay as they are.
@@ -82,9 +85,12 @@ class RandomIouCropStep final : public BoxStep {
         image_(image),
         settings_(std::move(settings)),
         number_(number),
-        masks_(masks_of_image(outputs_, outputs_[image_].name)) {
+        masks_(masks_of_image(outputs_, outputs_[image_].name)),
+        objects_(objects_of_image(outputs_, outputs_[image_].name)) {
     outputs_[image_].fixed = false;
     for (const std::size_t mask : masks_) outputs_[mask].fixed = false;
+    for (const std::size_t field : this->group().masks) outputs_[field].objects_size = {};
+    for (const std::size_t field : objects_) outputs_[field].objects_size = {};
   }
 
  private:
@@ -102,7 +108,7 @@ class RandomIouCropStep final : public BoxStep {
     const auto moves = [&](Mover& mover) {
       mover.cut(crop.top, crop.left, {crop.height, crop.width});
     };
-    boxes.move(group(), moves);
+    ECHOLINE_TRY(boxes.move(group(), size, moves));
     boxes.remove_empty();
     cut(image, crop, out.tensors[image_]);
     for (const std::size_t mask : masks_) {
@@ -110,6 +116,11 @@ class RandomIouCropStep final : public BoxStep {
       make_room(moved, outputs_[mask].dtype, {{crop.height, crop.width}, 2});
       ECHOLINE_TRY(move_mask(outputs_[mask], in.tensors[mask], image, moves, scratch.mask,
                              moved.bytes.data()));
+    }
+    for (const std::size_t field : objects_) {
+      ECHOLINE_TRY(load(in.tensors[field], scratch.objects));
+      ECHOLINE_TRY(move_objects(size, moves, scratch.mover, scratch.objects));
+      store(scratch.objects, out.tensors[field]);
     }
     return {};
   }
@@ -129,6 +140,7 @@ class RandomIouCropStep final : public BoxStep {
   const IouCropSettings settings_;
   const std::uint8_t number_;
   const std::vector<std::size_t> masks_;
+  const std::vector<std::size_t> objects_;  // masks of objects without boxes
 };
 
 Status refused(std::string reason) { return {Code::kInvalidArgument, std::move(reason)}; }

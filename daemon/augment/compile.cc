@@ -116,7 +116,7 @@ class ChainBuilder {
 
   // The step `prepare` comes here: servers may run the steps before it.
   void prepare() {
-    if (programs_changed_) end_stage(nullptr, {}, {});
+    end_programs();
     prepared_stages_ = stages_.size();
   }
   // The echo comes here: steps before it are shared by all uses, if other steps follow.
@@ -126,7 +126,7 @@ class ChainBuilder {
              const std::string& context) {
     if (std::exchange(echo_is_pending_, false)) {
       // Without image operations since the last step on samples, its stage already ends here.
-      if (programs_changed_) end_stage(nullptr, {}, {});
+      end_programs();
       shared_stages_ = stages_.size();
     }
     has_steps_ = true;
@@ -139,16 +139,18 @@ class ChainBuilder {
       }
       return {};
     }
-    std::vector<decode::FieldType> inputs;
-    for (const FieldProgram& program : programs_) inputs.push_back(program.output());
-    ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made, transform.make(step, number, inputs));
-    end_stage(std::move(made), context, step_name(step));
+    FieldPrograms programs = take_programs();
+    ECHOLINE_ASSIGN(std::unique_ptr<SampleStep> made,
+                    transform.make(step, number, programs.outputs()));
+    add_stage({std::move(programs), std::move(made), context, step_name(step)});
     return {};
   }
 
   ChainParts finish() {
     const std::size_t shared = std::max(prepared_stages_, shared_stages_);
-    return {std::move(stages_), prepared_stages_, shared, take_programs()};
+    FieldPrograms last = take_programs();
+    last.draw_objects();
+    return {std::move(stages_), prepared_stages_, shared, std::move(last)};
   }
 
  private:
@@ -163,8 +165,13 @@ class ChainBuilder {
     return FieldPrograms(std::move(programs_));
   }
 
-  void end_stage(std::unique_ptr<SampleStep> step, std::string context, std::string name) {
-    stages_.push_back({take_programs(), std::move(step), std::move(context), std::move(name)});
+  // A stage without a step, if there are operations.
+  void end_programs() {
+    if (programs_changed_) add_stage({take_programs(), nullptr, {}, {}});
+  }
+
+  void add_stage(Stage stage) {
+    stages_.push_back(std::move(stage));
     begin_programs(stages_.back().outputs());
   }
 

@@ -32,35 +32,43 @@ View view_of(const decode::Tensor& tensor) {
   return view;
 }
 
-Status check_ragged(const decode::FieldType& type, const decode::Tensor& tensor,
-                    std::size_t row_bytes) {
-  const std::size_t bytes = tensor.content().size();
+Status check_ragged(const decode::FieldType& type, std::uint64_t bytes, std::size_t row_bytes) {
   if (bytes <= row_bytes) return {};
   return {Code::kInvalidArgument, fmt::format("field {} has {} bytes; a row of the batch has {}",
                                               type.name, bytes, row_bytes)};
+}
+
+// `type`: of drawn masks, whose size is unknown before fix_outputs.
+Status check_drawn(const decode::FieldType& type, const ImageSize& size) {
+  const ImageSize wanted{type.shape.sizes[1], type.shape.sizes[2]};
+  if (wanted.pixels() == 0 || size == wanted) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("field {} has masks {} high and {} wide where the stream's are {} high and "
+                      "{} wide; a crop, or a resize to [height, width], gives all rows one shape",
+                      type.name, size.height, size.width, wanted.height, wanted.width)};
 }
 
 decode::Shape mask_shape(const ImageSize& size) { return {{size.height, size.width}, 2}; }
 
 }  // namespace
 
-FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs) : programs_(std::move(programs)) {
+FieldPrograms::FieldPrograms(std::vector<FieldProgram> programs)
+    : programs_(std::move(programs)), followers_(programs_.size()) {
   for (FieldProgram& program : programs_) {
     outputs_.push_back(program.output());
     program.copy_step = "copy " + program.input.name;
   }
-  follows_.resize(programs_.size());
   mask_image_.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (!programs_[i].moves_points()) continue;
     add_masks_of(i);
-    std::vector<BoxGroup> groups = groups_of_image(outputs_, outputs_[i].name);
-    for (const BoxGroup& group : groups) {
-      follows_[group.boxes] = true;
-      for (const std::size_t other : group.others) follows_[other] = true;
-      for (const BoxGroup::Points& points : group.points) follows_[points.field] = true;
-    }
-    if (!groups.empty()) followers_.push_back({i, std::move(groups)});
+    followers_.add(i, programs_[i].known_size(), outputs_);
+  }
+}
+
+void FieldPrograms::draw_objects() {
+  for (decode::FieldType& type : outputs_) {
+    if (type.objects_max > 0) decode::make_drawn(type);
   }
 }
 
@@ -76,24 +84,31 @@ void FieldPrograms::add_masks_of(std::size_t image) {
 FieldPrograms::Scratch FieldPrograms::make_scratch() const {
   Scratch scratch;
   scratch.pictures.resize(programs_.size());
-  scratch.moved.resize(programs_.size());
+  scratch.followers.moved.resize(programs_.size());
+  scratch.objects.resize(programs_.size());
   return scratch;
 }
 
 std::vector<decode::FieldType> FieldPrograms::outputs_for(const decode::Sample& sample) const {
   std::vector<decode::FieldType> types = outputs_;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i].ragged || types[i].fixed) continue;
+    if (types[i].fixed || (types[i].ragged && !is_drawn(i))) continue;
     const Result<decode::Shape> shape = shape_after(i, sample.tensors[i]);
     if (!shape.ok()) continue;  // the steps refuse this sample, so its shape stays unknown
     types[i].shape = shape.value();
-    types[i].fixed = true;
+    types[i].fixed = !types[i].ragged;
   }
   return types;
 }
 
 Result<decode::Shape> FieldPrograms::shape_after(std::size_t field,
                                                  const decode::Tensor& tensor) const {
+  if (is_drawn(field)) {
+    ECHOLINE_ASSIGN(const decode::ObjectRuns masks, decode::read_head(tensor));
+    const FieldProgram& moves = programs_[followers_.image_of(field).value_or(field)];
+    ECHOLINE_ASSIGN(const ImageSize size, moves.size_after(masks.size));
+    return decode::Shape{{outputs_[field].shape.sizes[0], size.height, size.width}, 3};
+  }
   const FieldProgram& program = programs_[mask_image_[field].value_or(field)];
   if (!changes(field)) return tensor.shape;
   ECHOLINE_ASSIGN(const ImageSize size,
@@ -144,28 +159,10 @@ void FieldPrograms::run_program(std::size_t field, const decode::Tensor& tensor,
   }
 }
 
-Status FieldPrograms::move_boxes(const decode::Sample& in, const UseKey& key,
-                                 Scratch& scratch) const {
-  for (const Followers& followers : followers_) {
-    const FieldProgram& program = programs_[followers.image];
-    const ImageSize size = image_size(in.tensors[followers.image]);
-    ECHOLINE_TRY(program.size_after(size).status());
-    for (const BoxGroup& group : followers.groups) {
-      ECHOLINE_TRY(
-          scratch.boxes.start(in, group).with_context("field " + outputs_[group.boxes].name));
-      scratch.boxes.hide_points(group, size);
-      scratch.boxes.move(group, [&](Mover& mover) { program.move(key, size, mover); });
-      scratch.boxes.clip(group, program.size_after(size).value());
-      scratch.boxes.write(in, group, scratch.moved);
-    }
-  }
-  return {};
-}
-
 Status FieldPrograms::make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                                   decode::Sample& out) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size());
-  ECHOLINE_TRY(move_boxes(in, key, scratch));
+  ECHOLINE_TRY(followers_.move(programs_, in, key, scratch.followers));
   out.tensors.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     const decode::Tensor& from = tensor_of(i, in, scratch);
@@ -206,27 +203,39 @@ Status FieldPrograms::write_row(std::size_t field, const decode::Sample& in, con
   return {};
 }
 
+Result<std::uint64_t> FieldPrograms::ragged_bytes(std::size_t field, const decode::Sample& in,
+                                                  Scratch& scratch) const {
+  const decode::Tensor& tensor = tensor_of(field, in, scratch);
+  if (!is_drawn(field)) return tensor.content().size();
+  decode::ObjectRuns& masks = scratch.objects[field];
+  ECHOLINE_TRY(load(tensor, masks).with_context("field " + outputs_[field].name));
+  ECHOLINE_TRY(check_drawn(outputs_[field], masks.size));
+  return masks.bytes_drawn();
+}
+
 Status FieldPrograms::write_rows(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                                  std::span<const std::span<std::byte>> rows,
                                  std::span<std::uint64_t> lengths,
                                  const std::function<void()>& place) const {
   ECHOLINE_CHECK(in.tensors.size() == programs_.size() && rows.size() == programs_.size());
-  ECHOLINE_TRY(move_boxes(in, key, scratch));
+  ECHOLINE_TRY(followers_.move(programs_, in, key, scratch.followers));
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     if (outputs_[i].ragged) {
-      const decode::Tensor& tensor = tensor_of(i, in, scratch);
-      ECHOLINE_TRY(check_ragged(outputs_[i], tensor, rows[i].size()));
-      lengths[i] = tensor.content().size();
+      ECHOLINE_ASSIGN(lengths[i], ragged_bytes(i, in, scratch));
+      ECHOLINE_TRY(check_ragged(outputs_[i], lengths[i], rows[i].size()));
     } else {
       ECHOLINE_TRY(write_row(i, in, key, scratch, rows[i]));
     }
   }
   if (place) place();
   for (std::size_t i = 0; i < programs_.size(); ++i) {
-    const std::span<const std::byte> content = tensor_of(i, in, scratch).content();
-    if (!outputs_[i].ragged || content.empty()) continue;
+    if (!outputs_[i].ragged || lengths[i] == 0) continue;
     enter_step(programs_[i].copy_step);
-    std::memcpy(rows[i].data(), content.data(), content.size());
+    if (is_drawn(i)) {
+      draw(scratch.objects[i], rows[i].data());
+    } else {
+      std::memcpy(rows[i].data(), tensor_of(i, in, scratch).content().data(), lengths[i]);
+    }
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // Image programs side by side: one for each field of a sample. Boxes of an image whose program
 // moves pixels follow them, with their key points; those of which nothing is left are removed, with
-// their labels. Masks of the image follow, too. Other fields without operations are copied, or
-// passed on.
+// their labels. Masks of the image follow, too, and masks of its objects. Other fields without
+// operations are copied, or passed on.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "augment/box_group.h"
 #include "augment/field_program.h"
+#include "augment/followers.h"
 #include "augment/mask_mover.h"
 #include "augment/op.h"
 #include "augment/resize.h"
@@ -29,10 +29,10 @@ class FieldPrograms {
     std::vector<Picture> pictures;  // by field
     ResizeScratch resize;
     std::vector<float> lines;
-    // Boxes and their labels after the moves of their image, by field; other fields' are not used.
-    std::vector<decode::Tensor> moved;
-    ChangedBoxes boxes;
+    Followers::Scratch followers;
     MaskScratch mask;
+    // Masks of objects, by field, as they are written to the row.
+    std::vector<decode::ObjectRuns> objects;
   };
 
   explicit FieldPrograms(std::vector<FieldProgram> programs);
@@ -44,6 +44,8 @@ class FieldPrograms {
   // Makes these shapes the only ones that write_rows accepts; before, it accepts any shape with the
   // right number of bytes.
   void fix_outputs(std::vector<decode::FieldType> outputs) { outputs_ = std::move(outputs); }
+  // Makes masks of objects arrays of pixels in write_rows: these are the last programs.
+  void draw_objects();
   Scratch make_scratch() const;
 
   // The part of a picture of this size, in field `field`, that is read for this use.
@@ -62,20 +64,19 @@ class FieldPrograms {
                     const std::function<void()>& place) const;
 
  private:
-  // The boxes that follow the moves of the image field `image`.
-  struct Followers {
-    std::size_t image = 0;
-    std::vector<BoxGroup> groups;
-  };
-
   // Lets the masks of the image field `image` follow it.
   void add_masks_of(std::size_t image);
-  // Fills scratch.moved for all followers.
-  Status move_boxes(const decode::Sample& in, const UseKey& key, Scratch& scratch) const;
+  // Whether a field's masks of objects are drawn into the row.
+  bool is_drawn(std::size_t field) const {
+    return programs_[field].input.objects_max > 0 && outputs_[field].objects_max == 0;
+  }
+  // The bytes of a ragged row. Masks of objects are then in scratch.objects.
+  Result<std::uint64_t> ragged_bytes(std::size_t field, const decode::Sample& in,
+                                     Scratch& scratch) const;
   // The tensor of a field that is not an image: as it is in the sample, or moved.
   const decode::Tensor& tensor_of(std::size_t field, const decode::Sample& in,
                                   const Scratch& scratch) const {
-    return follows_[field] ? scratch.moved[field] : in.tensors[field];
+    return followers_.image_of(field) ? scratch.followers.moved[field] : in.tensors[field];
   }
   // Whether the field's own program, or that of its image, changes it.
   bool changes(std::size_t field) const {
@@ -92,8 +93,7 @@ class FieldPrograms {
                    std::span<std::byte> row) const;
 
   std::vector<FieldProgram> programs_;
-  std::vector<Followers> followers_;
-  std::vector<bool> follows_;  // by field: boxes and what has one element for each
+  Followers followers_;
   // By field: the image that a mask follows.
   std::vector<std::optional<std::size_t>> mask_image_;
   std::vector<decode::FieldType> outputs_;

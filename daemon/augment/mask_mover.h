@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "augment/mover.h"
+#include "augment/shown_lines.h"
 #include "base/buffer.h"
 #include "decode/relations.h"
 #include "decode/sample.h"
@@ -15,7 +16,7 @@ namespace echoline::augment {
 
 // The reusable memory of one thread.
 struct MaskScratch {
-  std::vector<std::uint32_t> rows, columns, spare;
+  ShownLines lines;
   Buffer before, moved;
 };
 
@@ -27,9 +28,13 @@ class MaskMover final : public Mover {
   // `mask` and `scratch` must outlive this.
   MaskMover(const decode::FieldType& type, const decode::Tensor& mask, MaskScratch& scratch);
 
-  void cut(std::int64_t top, std::int64_t left, const decode::ImageSize& size) override;
-  void scale(const decode::ImageSize& from, const decode::ImageSize& to) override;
-  void mirror(std::uint32_t width) override;
+  void cut(std::int64_t top, std::int64_t left, const decode::ImageSize& size) override {
+    scratch_.lines.cut(top, left, size);
+  }
+  void scale(const decode::ImageSize&, const decode::ImageSize& to) override {
+    scratch_.lines.scale(to);
+  }
+  void mirror(std::uint32_t) override { scratch_.lines.mirror(); }
   void move(const recipes::Affine& back, const decode::ImageSize& size) override;
 
   // Writes the result, dense.

@@ -10,6 +10,8 @@
 
 #include "augment/sample_fields.h"
 #include "augment/transforms.h"
+#include "decode/object_runs.h"
+#include "decode/relations.h"
 
 namespace echoline::augment {
 namespace {
@@ -66,20 +68,27 @@ Result<ElementBytes> element_of(shm::DType dtype, double value) {
 
 class PadStep final : public SampleStep {
  public:
-  PadStep(std::vector<decode::FieldType> outputs, std::size_t field, const v1::Pad& settings,
-          const ElementBytes& value)
+  PadStep(std::vector<decode::FieldType> outputs, std::size_t field, bool has_objects,
+          const v1::Pad& settings, const ElementBytes& value)
       : outputs_(std::move(outputs)),
         field_(field),
+        has_objects_(has_objects),
         settings_(settings),
         length_(settings.length()),
         value_(value) {}
 
   const std::vector<decode::FieldType>& outputs() const override { return outputs_; }
+  std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<Objects>(); }
 
-  Status run(const decode::Sample& in, const UseKey&, Scratch*,
+  Status run(const decode::Sample& in, const UseKey&, Scratch* scratch,
              decode::Sample& out) const override {
-    const decode::Tensor& from = in.tensors[field_];
-    const std::uint64_t present = from.shape.sizes[0];
+    const decode::Tensor* from = &in.tensors[field_];
+    if (has_objects_) {
+      Objects& objects = *static_cast<Objects*>(scratch);
+      ECHOLINE_TRY(objects.draw(outputs_[field_], *from));
+      from = &objects.pixels;
+    }
+    const std::uint64_t present = from->shape.sizes[0];
     if (present > length_ && settings_.longer() != "cut") {
       return {Code::kInvalidArgument,
               fmt::format("field {} has {} elements, more than length {}; 'longer: cut' keeps the "
@@ -88,12 +97,27 @@ class PadStep final : public SampleStep {
     }
     borrow_all(in, out, outputs_.size());
     const std::uint64_t kept = std::min(present, length_);
-    pad(from, kept, out.tensors[field_]);
+    pad(*from, kept, out.tensors[field_]);
     if (!settings_.lengths().empty()) write_length(out.tensors.back(), kept);
     return {};
   }
 
  private:
+  // Masks of objects as an array.
+  struct Objects final : Scratch {
+    Status draw(const decode::FieldType& type, const decode::Tensor& from) {
+      ECHOLINE_TRY(load(from, masks));
+      const decode::ImageSize wanted{type.shape.sizes[1], type.shape.sizes[2]};
+      ECHOLINE_TRY(decode::check_objects_size(masks.size, wanted));
+      make_room(pixels, shm::kUint8, {{masks.objects, masks.size.height, masks.size.width}, 3});
+      decode::draw(masks, pixels.bytes.data());
+      return {};
+    }
+
+    decode::ObjectRuns masks;
+    decode::Tensor pixels;
+  };
+
   void pad(const decode::Tensor& from, std::uint64_t kept, decode::Tensor& to) const {
     const std::size_t bytes_each = shm::dtype_bytes(from.dtype);
     const std::size_t kept_bytes = kept * outputs_[field_].inner_bytes();
@@ -106,6 +130,7 @@ class PadStep final : public SampleStep {
 
   const std::vector<decode::FieldType> outputs_;
   const std::size_t field_;
+  const bool has_objects_;  // it has masks of objects
   const v1::Pad settings_;
   const std::uint64_t length_;
   const ElementBytes value_;
@@ -121,13 +146,23 @@ Result<std::unique_ptr<SampleStep>> make_pad(const v1::Step& step, std::uint8_t,
                               "different lengths",
                               settings.field()));
   }
-  ECHOLINE_ASSIGN(const ElementBytes value, element_of(inputs[field].dtype, settings.value()));
   std::vector<decode::FieldType> outputs = inputs;
-  outputs[field].ragged = false;
-  outputs[field].fixed = true;
-  outputs[field].shape.sizes[0] = static_cast<std::uint32_t>(settings.length());
+  decode::FieldType& type = outputs[field];
+  const bool has_objects = type.objects_max > 0;
+  if (has_objects && type.objects_size.pixels() == 0) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("field {} has masks of any height and width here; put a crop, "
+                              "letterbox, or a resize to [height, width] before this step",
+                              settings.field()));
+  }
+  if (has_objects) decode::make_drawn(type);
+  ECHOLINE_ASSIGN(const ElementBytes value, element_of(type.dtype, settings.value()));
+  type.ragged = false;
+  type.fixed = true;
+  type.shape.sizes[0] = static_cast<std::uint32_t>(settings.length());
   ECHOLINE_TRY(add_lengths(outputs, settings.lengths()));
-  return std::unique_ptr<SampleStep>(new PadStep(std::move(outputs), field, settings, value));
+  return std::unique_ptr<SampleStep>(
+      new PadStep(std::move(outputs), field, has_objects, settings, value));
 }
 
 }  // namespace

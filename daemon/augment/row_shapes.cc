@@ -11,6 +11,9 @@ namespace {
 constexpr int kOddMax = 1;  // records of another shape that bad_records can handle
 
 bool same(const decode::FieldType& a, const decode::FieldType& b) {
+  // Of rows of different lengths, the other sizes are the same.
+  if (a.ragged && b.ragged)
+    return a.inner_bytes() == 0 || b.inner_bytes() == 0 || a.shape == b.shape;
   return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;
 }
 
@@ -42,7 +45,7 @@ Status RowShapes::take(const std::vector<decode::FieldType>& found) {
 bool RowShapes::settled() const {
   const auto& outputs = chain_.outputs();
   return types_ && std::all_of(outputs.begin(), outputs.end(), [](const decode::FieldType& type) {
-           return type.ragged || type.fixed;
+           return type.fixed || (type.ragged && type.inner_bytes() > 0);
          });
 }
 

@@ -106,6 +106,14 @@ Result<std::vector<std::size_t>> argument_fields(
     arguments.push_back(field);
   }
   for (std::size_t i = 0; names.empty() && i < inputs.size(); ++i) arguments.push_back(i);
+  for (const std::size_t field : arguments) {
+    if (inputs[field].objects_max == 0) continue;
+    return Status(Code::kInvalidArgument,
+                  fmt::format("field {} has masks of objects, which are runs of pixels up to the "
+                              "batch: name only the fields that the step needs, or put pad for {} "
+                              "before it",
+                              inputs[field].name, inputs[field].name));
+  }
   if (arguments.size() <= user_code::kFieldsMax) return arguments;
   return Status(Code::kInvalidArgument,
                 fmt::format("{} fields; allowed: {}", arguments.size(), user_code::kFieldsMax));
@@ -136,6 +144,12 @@ Result<std::size_t> set_field(std::vector<decode::FieldType>& fields,
   const auto field = static_cast<std::size_t>(found - fields.begin());
   if (found == fields.end()) {
     ECHOLINE_TRY(add_field(fields, type));
+  } else if (found->objects_max > 0) {
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("field {} has masks of objects, which only pad makes an array; choose "
+                    "another name, or put pad before this step",
+                    type.name));
   } else {
     *found = type;
   }

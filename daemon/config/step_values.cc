@@ -98,13 +98,14 @@ Status check_annotations(const v1::DecodeField& field, const SourceLocations& lo
       as.starts_with("voc_") || as.starts_with("coco_") || as.starts_with("yolo_");
   const bool masks =
       as == "mask" || as == "mask16" || as.starts_with("coco_mask") || as.starts_with("yolo_mask");
+  const bool objects = as == "object_masks";
   const bool labels = annotations && (as.ends_with("_labels") || masks);
   if (field.classes_size() > 0 && !labels) {
     return locations.error(
         field, "classes",
         "is for labels, as: voc_labels and such, for coco_mask and for yolo_mask");
   }
-  if (!masks && field.has_ignore()) {
+  if (!masks && !objects && field.has_ignore()) {
     return locations.error(field, "ignore", "is for masks, not for " + as);
   }
   if (field.points() != 0 && as != "coco_keypoints") {
@@ -119,11 +120,11 @@ Status check_annotations(const v1::DecodeField& field, const SourceLocations& lo
                            "missing; the names of the classes in the order of their numbers, as "
                            "'classes: [cat, dog]'");
   }
-  if (field.max_objects() != 0 && !annotations) {
+  if (field.max_objects() != 0 && !annotations && !objects) {
     return locations.error(field, "max_objects",
-                           "is for fields made of annotations, not for " + as);
+                           "is for fields made of annotations and object_masks, not for " + as);
   }
-  const bool belongs = annotations || masks || as == "keypoints" || field.ragged();
+  const bool belongs = annotations || masks || objects || as == "keypoints" || field.ragged();
   if (!field.of().empty() && !belongs) {
     return locations.error(field, "of",
                            "is for boxes, labels, masks, and arrays with 'ragged: true'");

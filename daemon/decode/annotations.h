@@ -28,6 +28,7 @@ struct Range {
 struct Outline {
   enum class Kind : std::uint8_t {
     kNone,
+    kBox,       // none: a line of YOLO with a box
     kPolygons,  // `range` of Annotations::polygons, in pixels
     kShares,    // the same, in shares of the picture's sides
     kRuns,      // `range` of Annotations::numbers

@@ -26,7 +26,7 @@ FieldResult make_field(const v1::DecodeField& entry) {
   if (entry.key().empty()) return refused("key is missing: the extension of the record's file");
   const FieldKind* kind = find_field_kind(entry.as());
   if (entry.exif() && (kind == nullptr || !(kind->image || kind->mask))) {
-    return refused("exif is for images and masks, as: rgb, gray, mask or mask16");
+    return refused("exif is for images and masks, as: rgb, gray, mask, mask16 or object_masks");
   }
   if (entry.fast() && (kind == nullptr || !kind->image)) {
     return refused("fast is for images, as: rgb or gray");

@@ -78,6 +78,11 @@ FieldResult make_flag_field(const v1::DecodeField& entry);
 template <ReadAnnotations reader>
 FieldResult make_outline_mask_field(const v1::DecodeField& entry);
 
+// Masks of single objects, from the outlines of a file of annotations.
+template <ReadAnnotations reader>
+FieldResult make_outlines_field(const v1::DecodeField& entry);
+FieldResult make_numbers_field(const v1::DecodeField& entry);  // object_masks
+
 // The type of a mask: its ids' type, `ignore` and `shape`.
 Result<FieldType> mask_type(const v1::DecodeField& entry);
 // The type of a field with one element for each object of a file of annotations.

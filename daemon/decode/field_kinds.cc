@@ -33,7 +33,10 @@ constexpr FieldKind kKinds[] = {{"rgb", make_image_field, true},
                                 {"coco_mask", make_outline_mask_field<read_coco>},
                                 {"coco_mask16", make_outline_mask_field<read_coco>},
                                 {"yolo_mask", make_outline_mask_field<read_yolo>},
-                                {"yolo_mask16", make_outline_mask_field<read_yolo>}};
+                                {"yolo_mask16", make_outline_mask_field<read_yolo>},
+                                {"object_masks", make_numbers_field, false, false, true},
+                                {"coco_object_masks", make_outlines_field<read_coco>},
+                                {"yolo_object_masks", make_outlines_field<read_yolo>}};
 
 }  // namespace
 

@@ -15,7 +15,6 @@
 namespace echoline::decode {
 namespace {
 
-constexpr std::uint64_t kCrossingsMax = 4 << 20;  // of all polygons of a file with columns
 // Pixels that the objects of a file may cover together: a small file must not cost seconds.
 constexpr std::uint64_t kPixelsMax = 64 << 20;
 constexpr std::uint64_t kPicturesMax = 8;  // or the picture so often, if that is more
@@ -61,12 +60,8 @@ class OutlineMaskField final : public Field {
     std::uint64_t pixels_left = std::max(kPixelsMax, kPicturesMax * picture.pixels());
     for (std::size_t i = 0; i < found.objects.size(); ++i) {
       const Annotations::Object& object = found.objects[i];
-      if (reader_ == read_yolo && object.outline.kind == Outline::Kind::kNone) {
-        return {Code::kInvalidArgument,
-                fmt::format("object {} has a box; a mask needs its outline", i)};
-      }
-      ECHOLINE_ASSIGN(const Id id, id_of<Id>(i, found.name(object)));
       ECHOLINE_TRY(outline_pixels(found, i, picture, budget, scratch.outlines));
+      ECHOLINE_ASSIGN(const Id id, id_of<Id>(i, found.name(object)));
       for (const PixelRun& run : scratch.outlines.runs) {
         if (run.end - run.begin > pixels_left)
           return {

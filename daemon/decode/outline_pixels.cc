@@ -235,6 +235,10 @@ Status outline_pixels(const Annotations& found, std::size_t number, const ImageS
   if (outline.kind == Kind::kOther) {
     return refused(number, "a segmentation that is neither polygons nor run lengths");
   }
+  if (outline.kind == Kind::kBox) {
+    return {Code::kInvalidArgument,
+            fmt::format("object {} has a box; a mask needs its outline", number)};
+  }
   if (outline.range.size() == 0) return refused(number, "no segmentation");
   for (std::size_t i = outline.range.begin; i < outline.range.end; ++i) {
     const Range& range = found.polygons[i];

@@ -22,9 +22,12 @@ struct OutlineScratch {
   std::vector<std::uint64_t> edges;
 };
 
+// Crossings of all polygons of a file with columns, so that a small file can't cost much time.
+inline constexpr std::uint64_t kCrossingsMax = 4 << 20;
+
 // Fills scratch.runs with the pixels of object `number`, by COCO's rule; runs may overlap. `budget`
-// limits the crossings of polygons with columns over all objects of a file, so that a small file
-// can't cost much time. kInvalidArgument and kResourceExhausted: the reason, with the number.
+// limits the crossings over all objects of a file: it begins with kCrossingsMax. kInvalidArgument
+// and kResourceExhausted: the reason, with the number.
 Status outline_pixels(const Annotations& found, std::size_t number, const ImageSize& size,
                       std::uint64_t& budget, OutlineScratch& scratch);
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct RelatedField {
 // kInvalidArgument if a mask's size is not that of its picture. A step in Python may change one of
 // them, so steps that move both ask again.
 Status check_mask_size(const FieldType& type, const Tensor& mask, const Tensor& picture);
+// The same for masks of objects.
+Status check_objects_size(const ImageSize& own, const ImageSize& picture);
 
 class Relations {
  public:
@@ -44,11 +47,16 @@ class Relations {
     std::size_t field = 0;
     std::size_t of = 0;
     const Field* kind = nullptr;  // of `field`
+    bool has_image = false;       // `of` is one
   };
 
-  std::vector<Pair> boxes_;   // of images
-  std::vector<Pair> masks_;   // of images
-  std::vector<Pair> others_;  // of boxes
+  std::optional<std::size_t> image_of(const Pair& objects) const;
+  Status check_objects(const Pair& pair, const std::vector<FieldType>& types, Sample& sample) const;
+
+  std::vector<Pair> boxes_;    // of images
+  std::vector<Pair> masks_;    // of images
+  std::vector<Pair> objects_;  // masks of objects: of boxes or images
+  std::vector<Pair> others_;   // of boxes
 };
 
 }  // namespace echoline::decode

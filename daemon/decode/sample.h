@@ -48,6 +48,10 @@ struct FieldType {
   bool points = false;         // key points, ragged float32 [n, points, 3]
   // Of key points: those that exchange places in a mirrored picture, two by two.
   std::vector<std::uint32_t> pairs{};
+  // Of masks of single objects, which are runs of pixels up to the rows of a batch (object_runs.h):
+  // the largest number of objects; 0: others.
+  std::uint32_t objects_max = 0;
+  ImageSize objects_size{};  // their height and width, where these are known; else 0
   // Of one of several crops of a picture: the name of those that a step can change together, and
   // its number, by which its draws differ from theirs.
   std::string crops{};

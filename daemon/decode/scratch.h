@@ -4,9 +4,11 @@
 #include <cstdint>
 
 #include "audio/audio_reader.h"
+#include "base/buffer.h"
 #include "decode/annotation_memo.h"
 #include "decode/image_decoder.h"
 #include "decode/jpeg.h"
+#include "decode/object_runs.h"
 #include "decode/outline_pixels.h"
 
 namespace echoline::decode {
@@ -25,6 +27,8 @@ struct Scratch {
   audio::AudioReader audio;
   AnnotationMemo annotations;  // of the record
   OutlineScratch outlines;
+  ObjectRuns objects;
+  Buffer numbers;  // of objects, by pixel
 };
 
 }  // namespace echoline::decode

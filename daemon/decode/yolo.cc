@@ -74,6 +74,7 @@ Status read_line(std::string_view line, std::size_t number, Annotations& out) {
   Annotations::Object object;
   if (numbers && values.size() == kBoxNumbers) {
     object.box = box_of(values);
+    object.outline.kind = Outline::Kind::kBox;
   } else if (numbers && values.size() >= kOutlineNumbersMin && values.size() % 2 == 0) {
     object.box = bounds_of(values);
     object.outline.kind = Outline::Kind::kShares;

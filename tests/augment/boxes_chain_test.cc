@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "augment/chain.h"
 #include "augment/draws.h"
 #include "augment/steps.h"
+#include "decode/object_runs.h"
 
 namespace echoline::augment {
 namespace {
@@ -147,6 +149,92 @@ TEST(Masks, AMaskOfAnotherSizeThanItsPictureIsABadRecord) {
                 HasSubstr("field mask is a mask 10 high and 19 wide; its picture image is 10 high "
                           "and 20 wide"));
   }
+}
+
+// A sample with two boxes, the first one on the left, and their masks.
+class ObjectMasks : public ::testing::Test {
+ protected:
+  ObjectMasks() {
+    types_.push_back(decode::object_masks_type(8));
+    types_.back().name = "masks";
+    types_.back().of = "boxes";
+    decode::ObjectRuns masks;
+    masks.start({10, 20}, 2);
+    masks.runs = {{0, 0, 2, 5}, {1, 14, 0, 10}, {1, 19, 9, 10}};
+    store(masks, sample_.tensors.emplace_back());
+  }
+
+  // The masks of the row.
+  Status run(const std::vector<std::string>& steps) {
+    auto chain = Chain::compile(stream_of(steps), types_);
+    if (!chain.ok()) return chain.status();
+    const auto scratch = chain.value()->make_scratch();
+    auto outputs = chain.value()->outputs_for(sample_);
+    if (!outputs.ok()) return outputs.status();
+    chain.value()->fix_outputs(*outputs);
+    std::vector<std::vector<std::byte>> buffers;
+    for (const FieldType& type : *outputs) {
+      buffers.emplace_back(type.shape.elements() * shm::dtype_bytes(type.dtype));
+    }
+    const std::vector<std::span<std::byte>> rows(buffers.begin(), buffers.end());
+    std::vector<std::uint64_t> lengths(rows.size());
+    const Status status = chain.value()->run(sample_, {}, *scratch, rows, lengths);
+    type_ = (*outputs)[3];
+    row_ = buffers[3];
+    if (type_.ragged) row_.resize(lengths[3]);
+    return status;
+  }
+  std::size_t ones() const {
+    return static_cast<std::size_t>(std::ranges::count(row_, std::byte{1}));
+  }
+
+  std::vector<FieldType> types_ = types();
+  Sample sample_ = sample_of({0, 0, 5, 5, 12, 0, 20, 10}, {7, 8});
+  FieldType type_;
+  std::vector<std::byte> row_;
+};
+
+TEST_F(ObjectMasks, FollowTheirBoxesAndAreArraysAtTheEnd) {
+  ASSERT_TRUE(run({}).ok());
+  EXPECT_EQ(type_.dtype, shm::kUint8);
+  EXPECT_EQ(type_.shape, (decode::Shape{{8, 10, 20}, 3}));
+  EXPECT_EQ(row_.size(), 400U);
+  EXPECT_EQ(ones(), 14U);
+  ASSERT_TRUE(run({kFlip, "center_crop { field: 'image' size: [10, 10] }"}).ok());
+  EXPECT_EQ(row_.size(), 100U);  // the first box is removed
+  EXPECT_EQ(ones(), 10U);
+  EXPECT_EQ(row_[0], std::byte{1});  // column 5 of the flipped picture
+  const std::string resize = "resize { field: 'image' size: [20, 20] }";
+  const std::string pad = "pad { field: 'masks' length: 3 value: 2 lengths: 'n' }";
+  ASSERT_TRUE(run({resize, pad}).ok());
+  EXPECT_FALSE(type_.ragged);
+  EXPECT_EQ(type_.shape, (decode::Shape{{3, 20, 20}, 3}));
+  EXPECT_EQ(ones(), 28U);
+  EXPECT_EQ(row_.back(), std::byte{2});
+  ASSERT_TRUE(run({resize, "pad { field: 'masks' length: 1 longer: 'cut' }"}).ok());
+  EXPECT_EQ(ones(), 6U);
+}
+
+TEST_F(ObjectMasks, WhatDoesNotFitIsRefused) {
+  const auto refusal = [&](const std::vector<std::string>& steps) { return run(steps).message(); };
+  EXPECT_THAT(refusal({"pad { field: 'masks' length: 3 }"}),
+              HasSubstr("field masks has masks of any height and width here; put a crop"));
+  const std::string resize = "resize { field: 'image' size: [20, 20] }";
+  EXPECT_THAT(refusal({resize, "pad { field: 'masks' length: 3 }", kFlip}),
+              HasSubstr("masks has one length since pad"));
+  EXPECT_THAT(refusal({"plugin { library: 'x' step: 'y' }"}),
+              HasSubstr("field masks has masks of objects, which are runs of pixels"));
+  EXPECT_THAT(refusal({"python { file: 'x.py' function: 'f' fields: ['image'] sample_bytes: 9999 "
+                       "out { key: 'masks' value { as: 'uint8' shape: [3, 10, 20] } } }"}),
+              HasSubstr("field masks has masks of objects, which only pad makes an array"));
+  sample_.tensors[1] = tensor(shm::kUint8, {{10, 19, 3}, 3}, std::vector<std::uint8_t>(570, 7));
+  for (const char* step : {kFlip, "random_iou_crop { field: 'image' overlaps: [0] }"}) {
+    EXPECT_THAT(refusal({step}), HasSubstr("masks of objects 10 high and 20 wide; their picture is "
+                                           "10 high and 19 wide"));
+  }
+  sample_.tensors[2] = tensor(shm::kInt64, {{1}, 1}, std::vector<std::int64_t>{7});
+  sample_.tensors[0] = tensor(shm::kFloat32, {{1, 4}, 2}, std::vector<float>{0, 0, 5, 5});
+  EXPECT_THAT(refusal({kFlip}), HasSubstr("1 boxes have 2 labels or other elements"));
 }
 
 TEST(Boxes, TheCropByOverlapEndsWithoutAFittingCrop) {

@@ -1,6 +1,8 @@
 """Boxes move with their image exactly as torchvision.transforms.v2 moves them (golden/boxes.json), masks as it moves
 them, key points by the same numbers, and the pixels of the steps for detection are Pillow's. Masks of COCO's
-segmentations and YOLO's outlines equal those of pycocotools (golden/coco_masks.json, golden/yolo_masks.json)."""
+segmentations and YOLO's outlines equal those of pycocotools (golden/coco_masks.json, golden/yolo_masks.json), masks of
+single objects move as masks do, and those of removed boxes are removed."""
+import functools
 import json
 import math
 import pathlib
@@ -26,14 +28,19 @@ DECODE = """decode {
   fields { key: "labels" value { key: "json" as: "coco_labels" } }
   fields { key: "points" value { key: "json" as: "coco_keypoints" points: 3 pairs: [0, 2] } }
   fields { key: "mask" value { key: "ids" as: "mask" } }
-  fields { key: "wide" value { key: "ids16" as: "mask16" ignore: 65535 } } }"""
+  fields { key: "wide" value { key: "ids16" as: "mask16" ignore: 65535 } }
+  fields { key: "objects" value { key: "json" as: "coco_object_masks" max_objects: 16 } }
+  fields { key: "numbered" value { key: "ids16" as: "object_masks" of: "image" max_objects: 9 ignore: 65535 } } }"""
 COCO_MASK = """decode {
+  fields { key: "boxes" value { key: "json" as: "coco_boxes" } }
+  fields { key: "objects" value { key: "json" as: "coco_object_masks" } }
   fields { key: "image" value { key: "png" as: "gray" } }
   fields { key: "mask" value { key: "json" as: "coco_mask" } }
   fields { key: "wide" value { key: "json" as: "coco_mask16" classes: ["2", "3", "1"] ignore: 1000 } } }"""
 YOLO_MASK = """decode {
   fields { key: "image" value { key: "png" as: "gray" } }
   fields { key: "boxes" value { key: "txt" as: "yolo_boxes" } }
+  fields { key: "objects" value { key: "txt" as: "yolo_object_masks" } }
   fields { key: "mask" value { key: "txt" as: "yolo_mask" } }
   fields { key: "wide" value { key: "txt" as: "yolo_mask16" classes: ["2", "0", "1"] ignore: 1000 } } }"""
 
@@ -44,10 +51,22 @@ def points_of(number, boxes):
             for i, (left, top, right, bottom) in enumerate(boxes)]
 
 
+@functools.cache
 def ids_of(sample, size):
     """Class ids 0 to 9 in pieces of any form, and some of 255."""
     pixels = numpy.asarray(drawing(size[1], size[0], seed=sample))[:, :, 0]
     return numpy.where(pixels % 17 == 0, 255, pixels // 26).astype(numpy.uint8)
+
+
+def object_pixels(sample, size, number):
+    """The pixels of an object: some of its box, and others, which overlap those of other objects."""
+    return (ids_of(sample, size) + number) % 4 == 0
+
+
+def runs_down(inside):
+    """COCO's run lengths: outside and inside in turn, down the columns."""
+    flat = numpy.concatenate([[0], inside.flatten(order="F").astype(int)])
+    return numpy.diff([0, *numpy.flatnonzero(numpy.diff(flat)), inside.size]).tolist()
 
 
 def record(folder, sample, size, boxes):
@@ -55,12 +74,15 @@ def record(folder, sample, size, boxes):
     drawing(size[1], size[0], seed=sample).save(paths[0])
     points = points_of(sample, boxes)
     paths[1].write_text(json.dumps([{"bbox": [left, top, right - left, bottom - top], "category_id": number,
-                                     "keypoints": sum(points[number], [])}
+                                     "keypoints": sum(points[number], []),
+                                     "segmentation": {"size": size,
+                                                      "counts": runs_down(object_pixels(sample, size, number))}}
                                     for number, (left, top, right, bottom) in enumerate(boxes)]))
     palette = Image.fromarray(ids_of(sample, size), "P")
     palette.putpalette(bytes(range(255, -1, -1)) * 3)  # other numbers than the ids
     palette.save(paths[2], "PNG")
-    Image.fromarray(ids_of(sample, size).astype(numpy.uint16) * 257).save(paths[3], "PNG")
+    wide = ids_of(sample, size).astype(numpy.uint16)
+    Image.fromarray(numpy.where(wide == 255, 65535, wide)).save(paths[3], "PNG")
     return tuple(paths)
 
 
@@ -70,9 +92,9 @@ def nearest(size, to):
     return numpy.minimum(numpy.floor(numpy.arange(to, dtype=numpy.float32) * step).astype(int), size - 1)
 
 
-def cut(ids, top, left, height, width):
-    """The part of it, with 255 outside."""
-    made = numpy.full((height, width), 255, numpy.uint8)
+def cut(ids, added, top, left, height, width):
+    """The part of it, with `added` outside."""
+    made = numpy.full((height, width), added, numpy.uint8)
     rows, columns = ([(at, at + first) for at in range(count) if 0 <= at + first < size]
                      for first, count, size in ((top, height, ids.shape[0]), (left, width, ids.shape[1])))
     if rows and columns:
@@ -81,7 +103,7 @@ def cut(ids, top, left, height, width):
     return made
 
 
-def moved_ids(ids, moves):
+def moved_ids(ids, moves, added=255):
     """The mask after these moves, as torchvision's functions for masks make it; of recipes with Pillow."""
     for kind, *numbers in moves:
         if kind == "flip":
@@ -89,9 +111,9 @@ def moved_ids(ids, moves):
         elif kind == "resize":
             ids = ids[nearest(ids.shape[0], numbers[0])][:, nearest(ids.shape[1], numbers[1])]
         elif kind != "change":
-            ids = cut(ids, *numbers)
+            ids = cut(ids, added, *numbers)
         elif numbers[0].startswith(("Shear", "Translate", "Rotate")):
-            ids = numpy.asarray(pillow_recipes.apply(Image.fromarray(ids), *numbers, Image.NEAREST, 255))
+            ids = numpy.asarray(pillow_recipes.apply(Image.fromarray(ids), *numbers, Image.NEAREST, added))
     return ids
 
 
@@ -191,7 +213,14 @@ class Boxes(unittest.TestCase):
         sample, size, boxes = given
         ids = moved_ids(ids_of(sample, size), moves)
         self.assertEqual(difference(ours["mask"], ids), 0)
-        self.assertEqual(difference(ours["wide"], ids.astype(numpy.uint16) * 257), 0)
+        self.assertEqual(difference(ours["wide"], numpy.where(ids == 255, 65535, ids)), 0)
+        self.assertEqual(ours["objects"].shape, (len(labels), *ids.shape))
+        for mask, label in zip(ours["objects"], labels, strict=True):
+            expected = moved_ids(object_pixels(sample, size, label).astype(numpy.uint8), moves, 0)
+            self.assertEqual(difference(mask, expected), 0)
+        self.assertEqual(len(ours["numbered"]), 9)
+        for number, mask in enumerate(ours["numbered"]):
+            self.assertEqual(difference(mask, ids == number + 1), 0)
         points = moved_points(points_of(sample, boxes), size, moves)[labels]
         self.assertLessEqual(difference(ours["points"], points), 1e-3)
 
@@ -222,6 +251,8 @@ class Boxes(unittest.TestCase):
                     expected[pixels & (expected > 0) & (expected != number)] = ignore
                     expected[pixels & (expected == 0)] = number
                 self.assertEqual(difference(ours[field], expected), 0)
+            for one, mask in zip(given["objects"], ours["objects"], strict=True):
+                self.assertEqual(difference(mask, from_runs(one["runs"], *given["size"])), 0)
         return golden, made
 
     def test_masks_of_segmentations_equal_those_of_pycocotools(self):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decode/decode_one.h"
+#include "decode/object_runs.h"
 
 namespace echoline::decode {
 namespace {
@@ -232,6 +233,8 @@ TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
   const std::string image = field("image", "key: 'png' as: 'gray'");
   Fields fields(image + field("mask", "key: 'json' as: 'coco_mask'"), "json");
   EXPECT_EQ(fields.decoder().fields()[1].of, "image");
+  Fields objects(image + field("objects", "key: 'json' as: 'coco_object_masks' of: 'image'"),
+                 "json");
   Fields boxes(kCoco, "json");
   std::string zigzag = "[[0, 0";
   for (int i = 0; i < 300'000; ++i) zigzag += i % 2 == 0 ? ", 40, 1" : ", 0, 1";
@@ -262,6 +265,7 @@ TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
   for (const auto& [more, reason] : cases) {
     EXPECT_THAT(fields.decode(annotated(more), png).message(), HasSubstr(reason))
         << more.substr(0, 99);
+    EXPECT_THAT(objects.decode(annotated(more), png).message(), HasSubstr(reason));
     EXPECT_TRUE(boxes.decode(annotated(more)).ok()) << more.substr(0, 99);
   }
   ASSERT_TRUE(
@@ -269,6 +273,56 @@ TEST(Masks, ABadSegmentationIsRefusedWithAReasonAndOnlyWhereItIsNeeded) {
           .ok());
   EXPECT_EQ(fields.shape(1), (Shape{{20, 40}, 2}));
   EXPECT_EQ(fields.values<std::uint8_t>(1)[40], 3);  // the second row of the first column
+}
+
+TEST(ObjectMasks, BelongToBoxesOfAnImageOrToAnImage) {
+  const std::string image = field("image", "key: 'png' as: 'gray'");
+  const std::string masks = field("masks", "key: 'json' as: 'coco_object_masks'");
+  const auto refusal = [](const std::string& step) { return Fields(step, "json").refusal(); };
+  EXPECT_THAT(refusal(image + masks), HasSubstr("of is missing: the boxes of the objects"));
+  EXPECT_THAT(
+      refusal(kCoco + masks),
+      HasSubstr("field masks has masks of the objects of boxes, which belongs to no image"));
+  EXPECT_THAT(refusal(kCoco + image + field("m", "key: 'x' as: 'object_masks' shape: [9, 9]")),
+              HasSubstr("object_masks has no shape; max_objects is its largest length"));
+  Fields fields(image + kCoco + masks + field("numbers", "key: 'png' as: 'object_masks'"), "json");
+  EXPECT_EQ(fields.decoder().fields()[4].of, "boxes");
+  EXPECT_EQ(fields.decoder().fields()[5].of, "boxes");
+  Fields other(image + field("boxes", "key: 'json' as: 'coco_boxes'") +
+                   field("masks", "key: 'json' as: 'coco_object_masks' max_objects: 1"),
+               "json");
+  const std::string one =
+      R"({"bbox": [1, 2, 3, 4], "category_id": 3, "segmentation": [[1, 1, 5, 1, 5, 6]]})";
+  const std::string png = made_png(20, 40);
+  ASSERT_TRUE(other.decode("[" + one + "]", png).ok());
+  EXPECT_EQ(other.values<std::uint32_t>(2)[0], 1U);
+  EXPECT_EQ(other.values<std::uint32_t>(2)[1], 20U);
+  EXPECT_EQ(other.values<std::uint32_t>(2)[2], 40U);
+  EXPECT_THAT(other.decode("[" + one + "," + one + "]", png).message(),
+              HasSubstr("more than 1 objects"));
+}
+
+// A file of another host can have any bytes.
+TEST(ObjectMasks, OfOtherBytesAreRefused) {
+  using Numbers = std::vector<std::uint32_t>;
+  const auto loaded = [](const Numbers& numbers) {
+    Tensor tensor;
+    tensor.borrowed = std::as_bytes(std::span(numbers));
+    ObjectRuns masks;
+    return load(tensor, masks).message();
+  };
+  EXPECT_EQ(loaded({2, 5, 9, 0, 0, 8, 0, 5, 1, 0, 2, 3}), "");
+  EXPECT_THAT(loaded({}), HasSubstr("no first row"));
+  EXPECT_THAT(loaded({2, 5, 9}), HasSubstr("no first row"));
+  EXPECT_THAT(loaded({1U << 25, 5, 9, 0}), HasSubstr("an impossible size"));
+  EXPECT_THAT(loaded({1, 1U << 31, 1U << 31, 0}), HasSubstr("an impossible size"));
+  for (const Numbers& run : {Numbers{2, 0, 0, 1}, {0, 9, 0, 1}, {0, 0, 2, 6}, {0, 0, 2, 2}}) {
+    Numbers numbers = {2, 5, 9, 0};
+    numbers.insert(numbers.end(), run.begin(), run.end());
+    EXPECT_THAT(loaded(numbers), HasSubstr("pixels outside of their picture"));
+  }
+  EXPECT_THAT(loaded({2, 5, 9, 0, 1, 0, 2, 3, 0, 8, 0, 5}), HasSubstr("runs out of order"));
+  EXPECT_THAT(loaded({2, 5, 9, 0, 1, 0, 0, 3, 1, 0, 2, 5}), HasSubstr("runs out of order"));
 }
 
 TEST(Masks, HaveClassesThatFitAndASizeThatIsThatOfTheirPicture) {

@@ -30,7 +30,11 @@ AUGMENT = ["photometric_distort: {field: image}", "random_iou_crop: {field: imag
 
 MASKS = ("decode: {image: {key: jpg, as: rgb}, mask: {key: png, as: mask}, boxes: {key: json, as: coco_boxes}, "
          "drawn: {key: json, as: coco_mask16, ignore: 999}, labels: {key: json, as: coco_labels}, "
-         "points: {key: json, as: coco_keypoints, points: 2, pairs: [0, 1]}}")
+         "points: {key: json, as: coco_keypoints, points: 2, pairs: [0, 1]}, "
+         "objects: {key: json, as: coco_object_masks, max_objects: 4}, "
+         "numbered: {key: png, as: object_masks, of: image, max_objects: 3}}")
+# Places of an echo: the step before which it comes.
+ECHOES = ("decode", "random_crop", "horizontal_flip", "batch", "publish")
 
 
 def runs_down(inside):
@@ -57,6 +61,17 @@ def mask_record(seed, height=70, width=90):
     Image.fromarray(ids, "P").save(stored, "PNG")
     return {"jpg": jpeg(picture(seed, width, height)), "png": stored.getvalue(),
             "json": json.dumps(objects).encode()}, ids
+
+
+def write_mask_records(path, made):
+    write_tar(path, [(f"{number:03}.{key}", content) for number, record in enumerate(made)
+                     for key, content in record.items()])
+
+
+def bounds(mask):
+    """The smallest box around the pixels of a mask."""
+    rows, columns = numpy.nonzero(mask)
+    return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
 
 
 def command_of_the_page():
@@ -136,10 +151,8 @@ class Detection(ProcessCase):
 
     def test_masks_and_key_points_move_with_their_picture(self):
         made = [mask_record(seed) for seed in range(12)]
-        files = [(f"{number:03}.{key}", content) for number, (record, _) in enumerate(made)
-                 for key, content in record.items()]
         smaller = dict(made[0][0], png=mask_record(0, 70, 89)[0]["png"])
-        write_tar(self.data / "masks.tar", [*files, *((f"012.{key}", content) for key, content in smaller.items())])
+        write_mask_records(self.data / "masks.tar", [*(record for record, _ in made), smaller])
         daemon = self.started(Daemon(stream_yaml(
             [f"read: {{url: '{self.data}/masks.tar'}}", MASKS, "horizontal_flip: {field: image, probability: 1}",
              "center_crop: {field: image, size: [80, 90]}", "batch: {size: 4, last: partial}"],
@@ -159,8 +172,44 @@ class Detection(ProcessCase):
                 points = [[[89 - b[0], b[1] + 5, b[2]], [89 - a[0], a[1] + 5, a[2]]]
                           for one in json.loads(record["json"]) for a, b in [numpy.split(numpy.array(one["keypoints"]), 2)]]
                 numpy.testing.assert_array_equal(batch["points"][row], points)
+                self.assertEqual(batch["objects"][row].dtype, numpy.uint8)
+                padded = numpy.pad(ids[:, ::-1], ((5, 5), (0, 0)))
+                for field, numbers in (("objects", (3, int(sample) % 2 + 1)), ("numbered", (1, 2, 3))):
+                    expected = numpy.array([padded == number for number in numbers])
+                    numpy.testing.assert_array_equal(batch[field][row], expected)
         self.assertEqual(checked, set(range(12)))
         self.assertIn("field mask is a mask 70 high and 89 wide; its picture image is 70 high and 90 wide", daemon.log())
+
+    def test_masks_of_objects_fit_their_boxes_at_every_place_of_an_echo_and_after_a_resume(self):
+        write_mask_records(self.data / "objects.tar", [mask_record(seed)[0] for seed in range(24)])
+        steps = [f"read: {{url: '{self.data}/objects.tar'}}", "shuffle: {window: 9}", MASKS,
+                 "random_crop: {field: image, size: [48, 64], padding: 3}", "horizontal_flip: {field: image}",
+                 "batch: {size: 4}", "publish: {slots: 4}"]
+        at = {before: next(i for i, step in enumerate(steps) if step.startswith(before)) for before in ECHOES}
+        daemon = self.started(Daemon("".join(
+            stream_yaml([*steps[:place], f"echo: {{factor: 2, window: {3 if before == 'publish' else 12}}}",
+                         *steps[place:]], name=before) for before, place in at.items())))
+        for before in ECHOES:
+            whole = list(self.mask_rows(daemon, before))
+            self.assertEqual(sorted(row[:2] for row in whole), [(sample, use) for sample in range(24) for use in (0, 1)])
+            first = echoline.Loader(before, job="resumed", runtime_dir=daemon.runtime_dir)
+            for _ in range(5):
+                first.next()
+            state = first.state_dict()
+            first.close()
+            self.assertEqual(list(self.mask_rows(daemon, before, job="resumed", state=state)), whole[20:])
+
+    def mask_rows(self, daemon, stream, **options):
+        """(sample, use, boxes, masks) of each row, the last two as bytes. Objects are tight in their boxes."""
+        with echoline.Loader(stream, runtime_dir=daemon.runtime_dir, **options) as loader:
+            for batch in loader:
+                for row, sample in enumerate(batch.sample_ids):
+                    found, masks = batch["boxes"][row], batch["objects"][row]
+                    self.assertEqual(masks.shape, (len(found), 48, 64))
+                    self.assertEqual(batch["numbered"][row].shape, (3, 48, 64))
+                    for box, mask in zip(found, masks):
+                        numpy.testing.assert_array_equal(bounds(mask), box)
+                    yield int(sample), int(batch.uses[row]), found.tobytes(), masks.tobytes()
 
     def test_bad_annotations_are_bad_records_with_a_reason(self):
         daemon = self.started(Daemon(self.stream("mixed", [])))

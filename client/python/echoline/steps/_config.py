@@ -11,7 +11,8 @@ DecodeField = TypedDict("DecodeField", {
     "as": Literal["rgb", "gray", "text", "bytes", "audio", "uint8", "int8", "uint16", "int16", "uint32", "int32",
         "uint64", "int64", "float32", "float64", "voc_boxes", "voc_labels", "voc_difficult", "coco_boxes",
         "coco_labels", "coco_iscrowd", "yolo_boxes", "yolo_labels", "coco_keypoints", "keypoints", "mask", "mask16",
-        "coco_mask", "coco_mask16", "yolo_mask", "yolo_mask16"],
+        "coco_mask", "coco_mask16", "yolo_mask", "yolo_mask16", "object_masks", "coco_object_masks",
+        "yolo_object_masks"],
     "shape": Sequence[int],
     "max_bytes": Size,
     "exif": bool,
@@ -99,6 +100,8 @@ def decode(**fields: DecodeField) -> Step:
         iscrowd uint8 [n]. coco_keypoints are float32 [n, points, 3]; keypoints are the same as raw elements. mask and
         mask16 read the palette or gray values of a PNG file as class ids, uint8 or uint16 [height, width]; coco_mask
         and coco_mask16 draw such from COCO, yolo_mask and yolo_mask16 from the outlines of a YOLO file.
+        coco_object_masks and yolo_object_masks are one mask of 0 and 1 for each object, uint8 [n, height, width];
+        object_masks are the same from the numbers of objects in a PNG file.
     shape: Shape of a raw array, or [height, width] of images that all have this size. Allowed: 1 or more.
     max_bytes: Largest text or bytes value. A record with a longer value is a bad record; values are never cut. Default:
         64KiB.
@@ -119,11 +122,13 @@ def decode(**fields: DecodeField) -> Step:
         Without it, a label is the number in the file. voc_labels needs it. A class that is not in the list makes a bad
         record. In a coco_mask or yolo_mask 0 is the background, and positions count from 1.
     of: For boxes and masks: the image that they belong to and move with; for other rows of different lengths: the boxes
-        that they belong to, one element for each. Default: the only image; the boxes of the same file.
-    max_objects: For boxes, labels and flags from files of annotations: the largest number of objects in a file, 256 by
+        that they belong to, one element for each. Default: the only image; the boxes of the same file. Masks of objects
+        belong to boxes, which object_masks need not be in the same file, or to an image.
+    max_objects: For fields from files of annotations, and object_masks: the largest number of objects in a file, 256 by
         default. A record with more is a bad record. Allowed: 1 to 16777216.
     ignore: For masks: the id of pixels that a step adds, and of pixels where objects of different classes overlap in a
-        coco_mask or yolo_mask; 255 by default. Allowed: at most 65535.
+        coco_mask or yolo_mask; of object_masks: the number of pixels that belong to no object. 255 by default. Allowed:
+        at most 65535.
     points: For coco_keypoints: the number of points of an object, 17 by default. Allowed: 1 to 1024.
     pairs: For key points: those that exchange places in a mirrored image, two by two, counted from 0. [1, 2, 3, 4]
         exchanges 1 with 2 and 3 with 4. Allowed: at most 1023.

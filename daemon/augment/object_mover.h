@@ -1,0 +1,78 @@
+// Moves the masks of single objects as an operation moves the pixels of their picture.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "augment/mover.h"
+#include "augment/shown_lines.h"
+#include "base/buffer.h"
+#include "decode/object_runs.h"
+#include "decode/relations.h"
+
+namespace echoline::augment {
+
+// The reusable memory of one thread.
+struct ObjectScratch {
+  ShownLines lines;
+  std::vector<std::uint32_t> row_of;    // the first row that shows this row of the source, or more
+  std::vector<decode::ObjectRun> runs;  // after the move
+  std::vector<std::uint32_t> begins;    // by column and object
+  Buffer before, moved;
+};
+
+// The same pixels that MaskMover shows for each mask; 0 where the step adds pixels. Only `move`
+// draws pixels, of eight objects together, and makes runs of them again.
+class ObjectMover final : public Mover {
+ public:
+  // Both must outlive this.
+  ObjectMover(decode::ObjectRuns& masks, ObjectScratch& scratch)
+      : masks_(masks), scratch_(scratch) {
+    scratch_.lines.start(masks_.size);
+  }
+
+  void cut(std::int64_t top, std::int64_t left, const decode::ImageSize& size) override {
+    scratch_.lines.cut(top, left, size);
+  }
+  void scale(const decode::ImageSize&, const decode::ImageSize& to) override {
+    scratch_.lines.scale(to);
+  }
+  void mirror(std::uint32_t) override { scratch_.lines.mirror(); }
+  void move(const recipes::Affine& back, const decode::ImageSize& size) override;
+
+  // Makes the masks what the moves so far have shown. Of more than kObjectRunsMax runs, the rest
+  // is left out: check_count refuses the masks.
+  void finish();
+
+ private:
+  bool is_full() const { return scratch_.runs.size() > decode::kObjectRunsMax; }
+  void number_rows();
+  // Adds the runs of one object.
+  void show(std::span<const decode::ObjectRun> runs);
+  // Adds the runs that the pixels in scratch_.moved have, where bit i is object `first` + i.
+  void add_runs(std::uint32_t first);
+  void take_runs();
+
+  decode::ObjectRuns& masks_;
+  ObjectScratch& scratch_;
+};
+
+// Lets `moves`(Mover&) move the masks of objects of a picture of this size. kInvalidArgument: they
+// have another size; kResourceExhausted: too many runs.
+template <typename Moves>
+Status move_objects(const decode::ImageSize& picture, const Moves& moves, ObjectScratch& scratch,
+                    decode::ObjectRuns& masks) {
+  ECHOLINE_TRY(decode::check_objects_size(masks.size, picture));
+  ObjectMover mover(masks, scratch);
+  moves(mover);
+  mover.finish();
+  return check_count(masks);
+}
+
+// The masks of objects that belong to the image `image` itself, not to boxes, as numbers of fields.
+std::vector<std::size_t> objects_of_image(const std::vector<decode::FieldType>& fields,
+                                          const std::string& image);
+
+}  // namespace echoline::augment
