@@ -37,6 +37,10 @@ COCO_MASK = """decode {
   fields { key: "image" value { key: "png" as: "gray" } }
   fields { key: "mask" value { key: "json" as: "coco_mask" } }
   fields { key: "wide" value { key: "json" as: "coco_mask16" classes: ["2", "3", "1"] ignore: 1000 } } }"""
+NUMBERS = """decode {
+  fields { key: "image" value { key: "png" as: "gray" } }
+  fields { key: "boxes" value { key: "json" as: "coco_boxes" } }
+  fields { key: "masks" value { key: "ids" as: "object_masks" } } }"""
 YOLO_MASK = """decode {
   fields { key: "image" value { key: "png" as: "gray" } }
   fields { key: "boxes" value { key: "txt" as: "yolo_boxes" } }
@@ -270,6 +274,22 @@ class Boxes(unittest.TestCase):
                 shares = numpy.array(one["line"].split()[1:], numpy.float32).reshape(-1, 2)
                 sides = numpy.array(given["size"][::-1], numpy.float32)
                 self.assertEqual(box.tolist(), [*(shares.min(0) * sides), *(shares.max(0) * sides)])
+
+    def test_numbers_of_objects_are_those_of_the_boxes(self):
+        ids = numpy.zeros((20, 30), numpy.uint8)
+        ids[0], ids[2:5, 3:9], ids[7:9, 1:4] = 255, 1, 2
+        paths = [pathlib.Path(self.folder, f"numbers.{kind}") for kind in ("png", "json", "ids")]
+        drawing(30, 20).save(paths[0])
+        Image.fromarray(ids).save(paths[2], "PNG")
+        for count in (1, 2, 3):
+            paths[1].write_text(json.dumps([{"bbox": [1, 1, 9, 9], "category_id": 1}] * count))
+            made = run_all([NUMBERS], [tuple(paths)])[0]
+            if count == 1:
+                self.assertIn("field masks: masks of 2 objects for 1 boxes of boxes", made)
+                continue
+            self.assertEqual(made["masks"].shape, (count, 20, 30))  # the third one is empty
+            for number, mask in enumerate(made["masks"]):
+                self.assertEqual(difference(mask, ids == number + 1), 0)
 
     def test_a_step_that_draws_no_move_removes_and_changes_nothing_inside(self):
         for given, ours in zip(self.inputs, self.run_steps(['horizontal_flip { field: "image" probability: 0 }'])):
