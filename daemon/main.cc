@@ -56,13 +56,11 @@ v1::Daemon defaults_of(const Options& options) {
   return defaults;
 }
 
-void log_ready(const engine::Engine& engine, const v1::Daemon& daemon,
-               const serve::HttpServer* monitoring) {
+void log_ready(const engine::Engine& engine) {
   const engine::EngineStats stats = engine.stats();
-  log_info("main", "ready: {}, {} of {} reserved, {}, door in {}, metrics at {}",
-           pluralize(stats.streams.size(), "stream"), config::format_bytes(stats.memory_reserved),
-           config::format_bytes(stats.memory_budget), pluralize(stats.workers, "worker"),
-           daemon.runtime_dir(), monitoring == nullptr ? "off" : monitoring->address());
+  log_info("main", "ready: {}, {} of {} reserved, {}", pluralize(stats.streams.size(), "stream"),
+           config::format_bytes(stats.memory_reserved), config::format_bytes(stats.memory_budget),
+           pluralize(stats.workers, "worker"));
 }
 
 // Runs from the ready streams until the stop signal, or until no trainer came for `idle_ns`.
@@ -112,11 +110,14 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
                                            {&engine, &kept, connections, &draining,
                                             [&control] { return control->counts(); }, prepared}));
   }
+  // Before a stream is open: who starts a private daemon looks for it after attaching.
+  log_info("main", "door in {}, metrics at {}", config.daemon().runtime_dir(),
+           monitoring == nullptr ? "off" : monitoring->address());
   streams->start();
   const Status status = streams->wait();
   if (status.ok() && !stop.requested()) {
     started = true;
-    log_ready(engine, config.daemon(), monitoring.get());
+    log_ready(engine);
     serve_until_stopped(engine, *door, *control, config.daemon().exit_when_idle(), stop);
   }
   // Their hosts ask other servers at once.

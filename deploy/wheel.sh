@@ -39,7 +39,7 @@ build_for_aarch64() {
   cmake -S "$root" -B "$ECHOLINE_BUILD" -G Ninja --toolchain "$root/deploy/cmake/aarch64.cmake" \
     -DECHOLINE_SYSROOT="$sysroot" -DCMAKE_BUILD_TYPE=Release -DECHOLINE_TESTS=OFF -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_UNITY_BUILD=ON
-  cmake --build "$ECHOLINE_BUILD" --parallel --target echoline_python echolined echoline echoline-plugin-runner
+  cmake --build "$ECHOLINE_BUILD" --target echoline_python echolined echoline echoline-plugin-runner
 }
 
 aarch64=

@@ -23,11 +23,11 @@ void KeptVerdicts::start(const std::string& path) {
   is_started_ = true;
   path_ = path;
   if (!path.empty()) places_ = load(path);
-  is_empty_ = places_.empty();
+  count_ = places_.size();
 }
 
 bool KeptVerdicts::has(const UseKey& key) const {
-  if (is_empty_) return false;
+  if (count_ == 0) return false;
   const MutexLock lock(mutex_);
   return places_.contains(place_of(key));
 }
@@ -36,7 +36,7 @@ void KeptVerdicts::add(const UseKey& key) {
   const MutexLock lock(mutex_);
   if (!is_started_ || places_.size() >= kVerdictsMax) return;
   if (!places_.insert(place_of(key)).second) return;
-  is_empty_ = false;
+  count_ = places_.size();
   save();
   if (places_.size() == kVerdictsMax)
     log_warning("python", "{} samples have ended or blocked their worker; no more are kept",

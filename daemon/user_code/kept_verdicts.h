@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@ class KeptVerdicts {
   bool has(const UseKey& key) const ECHOLINE_EXCLUDES(mutex_);
   // Writes the file. When very many are kept already, this one is not.
   void add(const UseKey& key) ECHOLINE_EXCLUDES(mutex_);
+  std::size_t count() const { return count_; }
 
  private:
   using Place = std::array<std::uint64_t, 3>;  // epoch, sample, use
@@ -32,7 +34,7 @@ class KeptVerdicts {
   static std::set<Place> load(const std::string& path);
   void save() const ECHOLINE_REQUIRES(mutex_);
 
-  std::atomic<bool> is_empty_ = true;
+  std::atomic<std::size_t> count_ = 0;
   mutable Mutex mutex_;  // no other lock is taken under it
   bool is_started_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::string path_ ECHOLINE_GUARDED_BY(mutex_);

@@ -176,18 +176,24 @@ class PythonStep(PythonCase):
         self.assertEqual({sample for (_, sample, *_), row in expected.items() if row["flags"] == 0}, set(range(RECORDS)) - {0, 9})
         trouble.unlink()
         self.check_same_rows(self.rows(daemon, job="second"), expected)
+        counted = daemon.total("echoline_python_verdicts_kept")
+        self.assertGreaterEqual(counted, 2)
+        kept = daemon.state_dir / "verdicts"
         os.kill(daemon.process.pid, signal.SIGKILL)
         daemon.process.wait()
+        for number in range(70):  # of other pipelines, long ago
+            (kept / f"train.{number}").mkdir()
+            os.utime(kept / f"train.{number}", (number, number))
         daemon.start()
+        self.assertEqual(len(list(kept.iterdir())), 64)
+        self.assertEqual(daemon.total("echoline_python_verdicts_kept"), counted)
         rows = self.rows(daemon, epochs=3)
         self.check_same_rows({key: row for key, row in rows.items() if key[0] == 0}, expected)
         self.assertEqual({sample for (epoch, sample, *_) in rows if epoch == 2}, set(range(RECORDS)), "a later epoch tries them")
         for outcome in ("died", "timeout"):
             self.assertEqual(daemon.total("echoline_python_calls_total", outcome=outcome), 0)
-        kept = daemon.state_dir / "verdicts"
-        self.assertTrue(list(kept.iterdir()))
         self.assertEqual(daemon.command("delete", "train").returncode, 0)
-        self.assertEqual(list(kept.iterdir()), [])
+        self.assertEqual({folder.name for folder in kept.iterdir()}, {f"train.{number}" for number in range(7, 70)})
 
     def test_workers_end_with_a_daemon_that_is_killed(self):
         daemon = self.started(self.daemon("always", timeout="1min"))

@@ -98,6 +98,13 @@ class PrivateDaemon:
         """Whether trainers can attach."""
         return answers(self.folder / "door.sock", socket.SOCK_SEQPACKET)
 
+    def _logged(self, pattern: bytes) -> Optional["re.Match[bytes]"]:
+        try:
+            with open(self.log_path, "rb") as log:
+                return next(filter(None, (re.search(pattern, line) for line in log)), None)
+        except OSError:
+            return None
+
     def log_lines(self) -> List[str]:
         """The end of the log. It names the user's file of the configuration where the log has the daemon's copy."""
         try:
@@ -110,8 +117,8 @@ class PrivateDaemon:
 
     def how_to_watch(self) -> str:
         """The address of the status page, or, if the configuration has none, a command."""
-        page = re.search(r", metrics at ([\w.:\[\]-]+:\d+)$", "\n".join(self.log_lines()), re.MULTILINE)
-        return f"http://{page.group(1)}/" if page else f"echoline top --runtime-dir {self.folder}"
+        page = self._logged(rb" main: door in .*, metrics at (\S+:\d+)$")
+        return f"http://{page[1].decode()}/" if page else f"echoline top --runtime-dir {self.folder}"
 
     @property
     def is_own(self) -> bool:
@@ -127,8 +134,8 @@ class PrivateDaemon:
     def may_start_again(self) -> bool:
         """Whether the daemon has ended in a way after which the next one can be started.
 
-        It stopped in order, as it does when it is idle; or it was killed after it had been ready, and this object did
-        not start it. Raises Error if it ended in another way.
+        It stopped in order, as it does when it is idle; or it was killed after it had opened a stream, and this object
+        did not start it. Raises Error if it ended in another way.
         """
         if self.is_running():
             return False
@@ -136,16 +143,9 @@ class PrivateDaemon:
         # With the lock: another process may be starting the next daemon, with a new log.
         with self._locked():
             if (self.is_running() or any(line.endswith(" main: stopped") for line in self.log_lines()) or
-                    (self._process is None and self._was_ready())):
+                    (self._process is None and self._logged(rb" engine: stream \S+: open: "))):
                 return True
             raise self.failure("ended")
-
-    def _was_ready(self) -> bool:
-        try:
-            with open(self.log_path, "rb") as log:
-                return any(b" main: ready: " in line for line in log)
-        except OSError:
-            return False
 
     def failure(self, what: str) -> Error:
         """An error with the end of the log."""

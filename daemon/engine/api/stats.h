@@ -204,6 +204,7 @@ struct UserCodeStats {
   std::uint64_t ns = 0;
   std::uint64_t workers = 0;   // processes now
   std::uint64_t replaced = 0;  // processes
+  std::uint64_t verdicts = 0;  // kept samples that are not called again
 };
 
 struct StreamStats {

@@ -85,7 +85,7 @@ std::vector<SampleUse> uses_of(const std::vector<plan::RowUse>& rows) {
 }
 
 void log_created(const std::string& name, const StreamStats& stats) {
-  log_info({"engine", name}, "{} in {}, {} of {} an epoch, echo {} x {}, ring {}",
+  log_info({"engine", name}, "open: {} in {}, {} of {} an epoch, echo {} x {}, ring {}",
            pluralize(stats.records, "record"), pluralize(stats.shards, "shard"),
            pluralize(stats.batches_per_epoch, "batch"), stats.batch_rows, stats.echo_point,
            config::format_thousandths(stats.factor),
@@ -181,7 +181,8 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
   return why;
 }
 
-// Not yet in the table, so the stream can be asked without the lock.
+// Not yet in the table, so the stream can be asked without the lock, and no trainer has it before
+// the log says so.
 void StreamRegistry::add(const std::string& name, std::unique_ptr<Stream> stream,
                          std::uint64_t generation) {
   log_created(name, stream->stats(monotonic_ns()));

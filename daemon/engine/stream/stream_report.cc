@@ -103,6 +103,7 @@ UserCodeStats user_code_stats(const StreamCore& core) {
     stats.ns += counters.ns.load();
     stats.workers += counters.workers.load();
     stats.replaced += counters.replaced.load();
+    stats.verdicts += workers->kept().count();
   }
   return stats;
 }

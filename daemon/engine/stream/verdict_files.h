@@ -1,5 +1,5 @@
 // Keeps the verdicts of users' code over restarts of the daemon: in the state folder, a folder for
-// each stream with a file for each of its steps.
+// each stream with a file for each of its steps, at most 64 folders.
 #pragma once
 
 #include <string>

@@ -149,6 +149,9 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_python_chunks_repeated_total", "stream",
      "Exchanges with several samples of which one or more had to be called alone afterwards: the "
      "function failed, or its process was lost."},
+    {"echoline_python_verdicts_kept", "stream",
+     "Samples that ended or blocked two workers and are not called again at their epoch and use; "
+     "at most 65,536 for each step."},
     {"echoline_python_workers", "stream", "Worker processes of the stream's users' code."},
     {"echoline_python_workers_replaced_total", "stream",
      "Worker processes that ended, hung, or were given up with their pass, and were replaced."},

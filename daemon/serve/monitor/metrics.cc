@@ -127,6 +127,7 @@ void add_user_code(const std::string& stream, const engine::UserCodeStats& code,
   families.add(kCalls, {stream, "timeout"}, code.timed_out);
   families.add("echoline_python_chunks_repeated_total", {stream}, code.repeated);
   families.add("echoline_python_call_seconds_total", {stream}, to_seconds(code.ns));
+  families.add("echoline_python_verdicts_kept", {stream}, code.verdicts);
   families.add("echoline_python_workers", {stream}, code.workers);
   families.add("echoline_python_workers_replaced_total", {stream}, code.replaced);
 }
