@@ -185,6 +185,16 @@ TEST(AutoFactor, ChangesNothingBeforeRIsKnownAndWaitsAfterARefusal) {
   EXPECT_EQ(factor.look(8 * kSecondNs, seen), 3000U);
 }
 
+TEST(AutoFactor, IsSettledAfterAWhileAlsoIfRStaysUnknown) {
+  AutoFactor factor(kFactorMax);
+  const AutoFactor::Seen unknown{.factor = 1000, .ratio = 0};
+  EXPECT_FALSE(factor.look(kSecondNs, unknown));
+  EXPECT_FALSE(factor.look(kSecondNs + AutoFactor::kGuessNs - 1, unknown));
+  EXPECT_FALSE(factor.is_settled());
+  EXPECT_FALSE(factor.look(kSecondNs + AutoFactor::kGuessNs, unknown));
+  EXPECT_TRUE(factor.is_settled());
+}
+
 TEST(AutoFactor, GivesAllPassesTheSameFactor) {
   AutoFactor factor(kFactorMax);
   EXPECT_EQ(

@@ -59,6 +59,8 @@ struct InFlightBatch : std::enable_shared_from_this<InFlightBatch> {
   void start_chunks(std::shared_ptr<RowMaker> row_maker, std::uint64_t mean_record_bytes,
                     std::size_t field_count);
   bool done() const { return chunks_left.load(std::memory_order_acquire) == 0; }
+  // Bytes of its records are missing.
+  bool is_fetching() const { return chunks_fetching.load(std::memory_order_relaxed) > 0; }
 
   shm::Descriptor descriptor{};
   // The rows to be prepared here. Rows of other hosts' lanes are missing; a batch that repeats an

@@ -63,6 +63,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       planner_(*core_, join_table_, account_),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
+      hold_up_(*ring_, join_table_, in_flight_, core_->ring_spec.descriptors_live),
       thread_(*this, "pass") {}
 
 Pass::~Pass() { stop(shm::kWriterEnded); }
@@ -97,7 +98,7 @@ bool Pass::do_work() {
 
 void Pass::wait() {
   const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
-  const auto asleep = trace_.sleep([this] { return present_cause(); });
+  const auto asleep = trace_.sleep([this] { return hold_up_.present(); });
   ring_->wait_released(released_seen_ + 1,
                        monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
 }
@@ -152,7 +153,7 @@ bool Pass::try_start_batch() {
   // never claimed.
   const bool full = live >= core_->ring_spec.descriptors_live;
   const auto slot = full ? std::nullopt : claim_slot(planner_.front().step);
-  ring_full_.store(!slot.has_value(), std::memory_order_relaxed);
+  hold_up_.note_full(!slot.has_value());
   if (!slot.has_value()) return false;
   const std::shared_ptr<InFlightBatch> batch = planner_.take_front().batch;
   batch->descriptor.slot = slot->slot;
@@ -178,35 +179,6 @@ void Pass::note_wait_for_bytes() {
   // How long the first batch takes says nothing about reading ahead.
   if (ring_->published() == 0) return;
   if (planner_.note_wait()) wake();
-}
-
-WaitCause Pass::wait_cause(std::uint64_t released) const {
-  const WaitCause cause = present_cause();
-  if (cause != WaitCause::kPrep) return cause;
-  if (const std::shared_ptr<const InFlightBatch> second = in_flight_.second()) {
-    return second->chunks_fetching.load(std::memory_order_relaxed) > 0 ? WaitCause::kFetch : cause;
-  }
-  // It has no slot, because another reader holds them.
-  const bool full = ring_full_.load(std::memory_order_relaxed);
-  return full && ring_->released() < released ? WaitCause::kPeer : cause;
-}
-
-WaitCause Pass::present_cause() const {
-  const std::shared_ptr<const InFlightBatch> head = in_flight_.head();
-  if (head == nullptr) {  // either no slot is free, or the batch is about to start
-    const bool full = ring_full_.load(std::memory_order_relaxed);
-    return full || join_table_.is_held() ? WaitCause::kPeer : WaitCause::kPublish;
-  }
-  if (head->done()) return WaitCause::kPublish;
-  if (head->chunks_fetching.load(std::memory_order_relaxed) > 0) return WaitCause::kFetch;
-  return WaitCause::kPrep;
-}
-
-bool Pass::is_held_up() const {
-  const std::uint64_t released = ring_->released();  // first: it only grows towards the other
-  const bool full = ring_full_.load(std::memory_order_relaxed) ||
-                    ring_->published() - released >= core_->ring_spec.descriptors_live;
-  return full && in_flight_.size() == 0;
 }
 
 }  // namespace echoline::engine

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/hold_up.h"
 #include "engine/pass/in_flight_queue.h"
 #include "engine/pass/join_table.h"
 #include "engine/pass/pass_account.h"
@@ -74,10 +75,7 @@ class Pass : public Agent {
   JoinTable& join_table() { return join_table_; }
   const JoinTable& join_table() const { return join_table_; }
 
-  // What a reader waits for now that has released so many descriptors, if it waits. A wait for rows
-  // counts for what holds up the batch behind them, unless that is the workers, too: with faster
-  // workers the reader would wait there.
-  WaitCause wait_cause(std::uint64_t released) const;
+  const HoldUp& hold_up() const { return hold_up_; }
   // A reader waits for bytes: more should be read ahead.
   void note_wait_for_bytes();
   // From now on as much is planned as the read-ahead takes; see ReadAheadPlanner.
@@ -88,8 +86,6 @@ class Pass : public Agent {
   // The batch that readers wait for, or null.
   std::shared_ptr<const InFlightBatch> head() const { return in_flight_.head(); }
   const PassTrace& trace() const { return trace_; }
-  // Everything that there is room for is published. Slots being filled are work to be done.
-  bool is_held_up() const;
 
   // Agent: publishes what is done, looks ahead, and starts batches that have a slot.
   bool do_work() override;
@@ -110,8 +106,6 @@ class Pass : public Agent {
   bool try_start_batch();
   // The slot for the next batch; nothing while none is free.
   std::optional<SlotPool::Slot> claim_slot(const Step& step);
-  // What holds up the next batch.
-  WaitCause present_cause() const;
 
   const std::shared_ptr<StreamCore> core_;
   std::vector<MemoryBudget::Reservation> reservations_;
@@ -130,7 +124,7 @@ class Pass : public Agent {
   std::uint64_t next_sequence_ = 0;  // of the next batch to be started
   std::uint64_t released_seen_ = 0;  // when the last do_work began
 
-  std::atomic<bool> ring_full_{false};
+  HoldUp hold_up_;
   std::atomic<bool> stopped_{false};
   AgentThread thread_;
 };

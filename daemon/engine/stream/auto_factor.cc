@@ -20,6 +20,8 @@ constexpr std::uint64_t kPauseMostNs = 320'000'000'000;
 }  // namespace
 
 std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& seen) {
+  if (first_look_ns_ == 0) first_look_ns_ = now_ns;
+  is_settled_ |= now_ns - first_look_ns_ >= kGuessNs;
   if (seen.ratio == 0) return std::nullopt;
   const double rounded = std::round(1000 * std::min(seen.ratio, 1e6) / kStep) * kStep;
   const auto wanted =

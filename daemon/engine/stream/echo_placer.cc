@@ -76,7 +76,7 @@ class TrialOpening {
           const BuiltPass built,
           build_pass(opened_.core, budget_,
                      {.start = {.epoch = epoch}, .history = OrderHistory(*opened_.core->plan)}));
-      while (!built.pass().is_held_up()) {
+      while (!built.pass().hold_up().by_readers()) {
         ECHOLINE_ASSIGN(const bool done, is_done(monotonic_ns() - begin_ns));
         if (done) return {};
         std::this_thread::sleep_for(kPoll);

@@ -52,8 +52,9 @@ void StallWatch::tick(std::uint64_t now_ns) {
     longest_ns = ns;
     longest = &consumer;
   }
-  const WaitCause cause =
-      longest == nullptr ? WaitCause::kFetch : longest->pass->wait_cause(longest->released);
+  const WaitCause cause = longest == nullptr
+                              ? WaitCause::kFetch
+                              : longest->pass->hold_up().of_reader(longest->released);
   const StallLog::Note note = log_.note(longest_ns, cause, now_ns);
   if (note.text.empty()) return;
   const LogOrigin origin{"engine", core_.name};
@@ -87,11 +88,12 @@ void StallWatch::add_waits(StallReport& report, std::uint64_t now_ns) const {
   for (const Consumer& consumer : consumers_.all()) {
     const std::uint64_t ns = consumer.present_wait.waited_ns(now_ns);
     if (ns == 0) continue;
-    report.waits.push_back({.job = consumer.job.name,
-                            .rank = consumer.rank,
-                            .pid = consumer.peer.pid,
-                            .limit = limit_of(consumer.pass->wait_cause(consumer.released)),
-                            .waited_ns = ns});
+    report.waits.push_back(
+        {.job = consumer.job.name,
+         .rank = consumer.rank,
+         .pid = consumer.peer.pid,
+         .limit = limit_of(consumer.pass->hold_up().of_reader(consumer.released)),
+         .waited_ns = ns});
   }
   report.waiting = report.waits.size();
   keep_first(report.waits, kStallWaitsMax,

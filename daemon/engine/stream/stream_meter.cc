@@ -64,7 +64,7 @@ ring::ReaderView StreamMeter::charge(Consumer& consumer, std::uint64_t now_ns) {
 void StreamMeter::charge_waits(Consumer& consumer, const ring::ReaderView& view,
                                std::uint64_t now_ns) {
   // The cause of this moment, for all that was waited since the last look 10 ms ago.
-  const WaitCause cause = consumer.pass->wait_cause(view.released);
+  const WaitCause cause = consumer.pass->hold_up().of_reader(view.released);
   const WaitLedger::Charged charged = consumer.waits.charge(view, now_ns, cause);
   waited_ns_[static_cast<std::size_t>(cause)] += charged.since_look_ns;
   waited_ns_[static_cast<std::size_t>(consumer.waits.away_cause())] += charged.away_ns;
@@ -121,7 +121,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   // One that is held up says nothing about the others: nobody may read it any more.
   const auto& members = passes_.members();
   seen.held_up = seen.has_passes && std::ranges::all_of(members, [](const PassSet::Member& member) {
-                   return member.pass->is_held_up();
+                   return member.pass->hold_up().by_readers();
                  });
   // Removed by the caller: removing changes the list that is walked here.
   std::vector<std::uint64_t> misbehaved;
