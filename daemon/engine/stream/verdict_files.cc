@@ -49,9 +49,9 @@ void keep_verdicts(const std::string& state_dir, const StreamCore& core) {
     remove_oldest(parent_of(state_dir));
   }
   for (const user_code::Workers* workers : code) {
-    workers->kept().start(
-        state_dir.empty() ? ""
-                          : folder_of(state_dir, core) / std::to_string(workers->function().step));
+    workers->kept().start(state_dir.empty() ? ""
+                                            : folder_of(state_dir, core) /
+                                                  std::to_string(workers->function().step));
   }
 }
 
