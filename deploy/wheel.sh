@@ -13,6 +13,7 @@ the section build of deploy/packages.txt lists, and pip's index for auditwheel a
   --aarch64               compiles for aarch64 on Debian for x86-64, in build/aarch64. Needs the section cross, too. The
                           libraries for arm64 of the same release of Debian are unpacked there.
   ECHOLINE_BUILD=FOLDER   takes module and programs from a build of the repository instead of building them
+  CMAKE_BUILD_PARALLEL_LEVEL=N   so many compilers at a time; default: one for each processor
 TEXT
 }
 
@@ -49,6 +50,7 @@ case ${1:-} in
   -*) usage >&2; exit 2 ;;
 esac
 out=$(realpath -m "${1:-dist}")
+[[ -z ${ECHOLINE_BUILD:-} ]] || export ECHOLINE_BUILD=$(realpath "$ECHOLINE_BUILD")  # pip changes the folder
 tools=$root/build/wheel
 python=$tools/bin/python
 target=()

@@ -2,7 +2,7 @@
 """The wheel that `deploy/wheel.sh --aarch64` cross-builds: its tag, and that its programs and its Python module run, in QEMU's
 emulation of the processor, and give the same samples and pixels as those for x86-64.
 
-Needs Debian 12 with the sections build, cross and deploy of deploy/packages.txt, pip's index for numpy, and build/release.
+Needs Debian 12 with the sections build, test, cross and deploy of deploy/packages.txt, pip's index for numpy, and build/release.
 QEMU starts each program by its name: nothing is changed in the kernel, and workers of `python` steps are not started."""
 import json
 import os

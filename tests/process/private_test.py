@@ -188,6 +188,12 @@ class Private(ProcessCase):
         # The daemon itself may answer with the reason before it ends.
         with self.assertRaisesRegex(echoline.Error, "(?s)(private daemon ended.*)?/nowhere.tar: No such file"):
             echoline.Loader([{"read": {"url": "/nowhere.tar"}}, *self.steps()[1:]])
+        script = self.place / "script.py"
+        script.write_text("import echoline\nclass Numbers: pass\necholine.Loader([])\n", encoding="utf-8")
+        with self.assertRaisesRegex(echoline.Error, f"a worker loads {script} .*below `if __name__"):
+            echoline.Loader([echoline.steps.read(python={"file": script, "function": "Numbers", "out": {"x": {"as": "int64"}},
+                                                        "environment": ["ECHOLINE_LIBRARY"]}),
+                             echoline.steps.batch(2)])
         with echoline.Loader(self.configuration(), "train"), self.assertRaisesRegex(echoline.NotFound, "no stream 'val'"):
             echoline.Loader(self.configuration(), "val")
         for wrong in ({"streams": {1, 2}}, [{"batch": {"size": float("nan")}}], "missing.yaml"):

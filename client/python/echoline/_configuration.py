@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
 
 from ._errors import InvalidArgument
+from ._processes import refuse_in_worker
 
 #: Path of a YAML file; a dict with its content; a dict of one stream (with `pipeline`); or the list of its steps, as
 #: echoline.steps makes them.
@@ -31,6 +32,7 @@ def configuration_first(init: _Init) -> _Init:
     """Lets __init__(stream, ...) also be called as (configuration, stream, ...): the configuration becomes `config`."""
     @functools.wraps(init)
     def either(self: Any, *args: Any, **rest: Any) -> None:
+        refuse_in_worker()
         if args and is_configuration(args[0]):
             if "config" in rest:
                 raise InvalidArgument("the configuration is given twice: as the first argument and as config")

@@ -164,7 +164,7 @@ class Loader(native.Loader):
         _open_loaders.add(self)
         if self._private is not None:
             guard(self._private, functools.partial(_in_use, self.runtime_dir))
-            if self._private.is_own:
+            if self._private.take_start():
                 print(f"echoline: started a private daemon for {self.stream}; to watch it: "
                       f"{self._private.how_to_watch()}", file=sys.stderr, flush=True)
 

@@ -81,6 +81,7 @@ class PrivateDaemon:
                                   "shorter one")
         self._process: Optional["subprocess.Popen[bytes]"] = None
         self._seen_pid = 0
+        self._has_started = False
 
     # ---- state of the daemon ----
 
@@ -120,10 +121,10 @@ class PrivateDaemon:
         page = self._logged(rb" main: door in .*, metrics at (\S+:\d+)$")
         return f"http://{page[1].decode()}/" if page else f"echoline top --runtime-dir {self.folder}"
 
-    @property
-    def is_own(self) -> bool:
-        """Whether this object started the daemon."""
-        return self._process is not None
+    def take_start(self) -> bool:
+        """Whether this object has started the daemon since the last call."""
+        started, self._has_started = self._has_started, False
+        return started
 
     def _await_end(self) -> None:
         """Waits until the process has ended: it closes its sockets first and writes why last."""
@@ -192,7 +193,7 @@ class PrivateDaemon:
         with self._new_log() as log, _all_processors():
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._cwd,
                                              env=environment, start_new_session=True)
-        self._seen_pid = self._process.pid
+        self._seen_pid, self._has_started = self._process.pid, True
         deadline = time.monotonic() + _START_SECONDS
         while not self.is_running():
             if self._process.returncode is not None:

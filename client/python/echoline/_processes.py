@@ -6,6 +6,16 @@ import pathlib
 import socket
 import struct
 
+from ._errors import Error
+
+
+def refuse_in_worker() -> None:
+    """Raises Error while a worker of a pipeline loads a file of the user's: it would wait for itself."""
+    file = os.environ.get("ECHOLINE_WORKER_LOADS")
+    if file:
+        raise Error(f"a worker loads {file} for a function or data set in it, and must not run the rest: put that below "
+                    '`if __name__ == "__main__":`, or the function or data set into a file of its own')
+
 
 def answers(path: pathlib.Path, kind: int) -> bool:
     """Whether a process listens at the socket. A daemon that was killed leaves the file behind."""

@@ -18,6 +18,7 @@ from typing import Any, Dict, Mapping, Optional
 from ._configuration import Configuration, configuration_text
 from ._errors import Error, InvalidArgument
 from ._loader import Loader, close_loaders
+from ._processes import refuse_in_worker
 from ._programs import find_daemon
 
 _PR_SET_PDEATHSIG = 1
@@ -36,6 +37,7 @@ class Daemon:
 
     def __init__(self, config: Configuration, settings: Mapping[str, Any], timeout: float,
                  runtime_dir: Optional[str] = None) -> None:
+        refuse_in_worker()
         for name in settings:
             if name in _OWN_SETTINGS:
                 raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
