@@ -15,7 +15,7 @@ namespace echoline::engine {
 class HoldUp {
  public:
   // All must outlive this. `descriptors_live`: see RingSpec.
-  HoldUp(const ring::Ring& ring, const JoinTable& join_table, const InFlightQueue& in_flight,
+  HoldUp(ring::Ring& ring, const JoinTable& join_table, const InFlightQueue& in_flight,
          std::uint64_t descriptors_live)
       : ring_(ring),
         join_table_(join_table),
@@ -36,7 +36,7 @@ class HoldUp {
  private:
   bool is_full() const { return ring_full_.load(std::memory_order_relaxed); }
 
-  const ring::Ring& ring_;
+  ring::Ring& ring_;
   const JoinTable& join_table_;
   const InFlightQueue& in_flight_;
   const std::uint64_t descriptors_live_;
