@@ -28,7 +28,7 @@ void draw_bit(const ObjectRun& run, std::size_t width, std::uint8_t bit, std::by
 }  // namespace
 
 void ObjectMover::move(const recipes::Affine& back, const decode::ImageSize&) {
-  finish();
+  show_all();
   const decode::ImageSize size = masks_.size;
   const std::span<const ObjectRun> runs = masks_.runs;
   scratch_.runs.clear();
@@ -76,11 +76,17 @@ void ObjectMover::add_runs(std::uint32_t first) {
 }
 
 void ObjectMover::take_runs() {
+  lacks_runs_ |= is_full();
   std::swap(masks_.runs, scratch_.runs);
   scratch_.lines.start(masks_.size);
 }
 
-void ObjectMover::finish() {
+Status ObjectMover::finish() {
+  show_all();
+  return lacks_runs_ ? decode::too_many_runs() : Status();
+}
+
+void ObjectMover::show_all() {
   number_rows();
   scratch_.runs.clear();
   for (std::span<const ObjectRun> rest = masks_.runs; !rest.empty() && !is_full();) {

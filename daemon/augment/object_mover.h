@@ -42,12 +42,13 @@ class ObjectMover final : public Mover {
   void mirror(std::uint32_t) override { scratch_.lines.mirror(); }
   void move(const recipes::Affine& back, const decode::ImageSize& size) override;
 
-  // Makes the masks what the moves so far have shown. Of more than kObjectRunsMax runs, the rest
-  // is left out: check_count refuses the masks.
-  void finish();
+  // Makes the masks what the moves have shown. kResourceExhausted: more than kObjectRunsMax runs,
+  // now or in between.
+  Status finish();
 
  private:
   bool is_full() const { return scratch_.runs.size() > decode::kObjectRunsMax; }
+  void show_all();
   void number_rows();
   // Adds the runs of one object.
   void show(std::span<const decode::ObjectRun> runs);
@@ -57,6 +58,7 @@ class ObjectMover final : public Mover {
 
   decode::ObjectRuns& masks_;
   ObjectScratch& scratch_;
+  bool lacks_runs_ = false;  // some were left out
 };
 
 // Lets `moves`(Mover&) move the masks of objects of a picture of this size. kInvalidArgument: they
@@ -67,8 +69,7 @@ Status move_objects(const decode::ImageSize& picture, const Moves& moves, Object
   ECHOLINE_TRY(decode::check_objects_size(masks.size, picture));
   ObjectMover mover(masks, scratch);
   moves(mover);
-  mover.finish();
-  return check_count(masks);
+  return mover.finish();
 }
 
 // The masks of objects that belong to the image `image` itself, not to boxes, as numbers of fields.

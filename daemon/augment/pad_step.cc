@@ -82,13 +82,10 @@ class PadStep final : public SampleStep {
 
   Status run(const decode::Sample& in, const UseKey&, Scratch* scratch,
              decode::Sample& out) const override {
-    const decode::Tensor* from = &in.tensors[field_];
-    if (has_objects_) {
-      Objects& objects = *static_cast<Objects*>(scratch);
-      ECHOLINE_TRY(objects.draw(outputs_[field_], *from));
-      from = &objects.pixels;
-    }
-    const std::uint64_t present = from->shape.sizes[0];
+    const decode::Tensor& from = in.tensors[field_];
+    Objects& objects = *static_cast<Objects*>(scratch);
+    if (has_objects_) ECHOLINE_TRY(objects.load(outputs_[field_], from));
+    const std::uint64_t present = has_objects_ ? objects.masks.objects : from.shape.sizes[0];
     if (present > length_ && settings_.longer() != "cut") {
       return {Code::kInvalidArgument,
               fmt::format("field {} has {} elements, more than length {}; 'longer: cut' keeps the "
@@ -97,26 +94,35 @@ class PadStep final : public SampleStep {
     }
     borrow_all(in, out, outputs_.size());
     const std::uint64_t kept = std::min(present, length_);
-    pad(*from, kept, out.tensors[field_]);
+    if (has_objects_) {
+      objects.masks.keep_first(static_cast<std::uint32_t>(kept));
+      pad(objects.masks, out.tensors[field_]);
+    } else {
+      pad(from, kept, out.tensors[field_]);
+    }
     if (!settings_.lengths().empty()) write_length(out.tensors.back(), kept);
     return {};
   }
 
  private:
-  // Masks of objects as an array.
   struct Objects final : Scratch {
-    Status draw(const decode::FieldType& type, const decode::Tensor& from) {
-      ECHOLINE_TRY(load(from, masks));
-      const decode::ImageSize wanted{type.shape.sizes[1], type.shape.sizes[2]};
-      ECHOLINE_TRY(decode::check_objects_size(masks.size, wanted));
-      make_room(pixels, shm::kUint8, {{masks.objects, masks.size.height, masks.size.width}, 3});
-      decode::draw(masks, pixels.bytes.data());
-      return {};
+    Status load(const decode::FieldType& type, const decode::Tensor& from) {
+      ECHOLINE_TRY(decode::load(from, masks));
+      return decode::check_objects_size(masks.size, {type.shape.sizes[1], type.shape.sizes[2]});
     }
 
     decode::ObjectRuns masks;
-    decode::Tensor pixels;
   };
+
+  // Draws the masks. Not before their number is checked: the record decides about it.
+  void pad(const decode::ObjectRuns& masks, decode::Tensor& to) const {
+    std::byte* const out = make_room(to, shm::kUint8, outputs_[field_].shape);
+    draw(masks, out);
+    const std::size_t drawn = masks.bytes_drawn();
+    if (drawn < to.bytes.size()) {
+      std::memset(out + drawn, std::to_integer<int>(value_[0]), to.bytes.size() - drawn);
+    }
+  }
 
   void pad(const decode::Tensor& from, std::uint64_t kept, decode::Tensor& to) const {
     const std::size_t bytes_each = shm::dtype_bytes(from.dtype);

@@ -60,10 +60,13 @@ void make_drawn(FieldType& type) {
   type.objects_max = 0;
 }
 
-Status check_count(const ObjectRuns& masks) {
-  if (masks.runs.size() <= kObjectRunsMax) return {};
+Status too_many_runs() {
   return {Code::kResourceExhausted,
           fmt::format("the masks of its objects have more than {} runs of pixels", kObjectRunsMax)};
+}
+
+Status check_count(const ObjectRuns& masks) {
+  return masks.runs.size() <= kObjectRunsMax ? Status() : too_many_runs();
 }
 
 Status add_object(std::uint32_t object, std::vector<PixelRun>& pixels, ObjectRuns& out) {

@@ -3,6 +3,7 @@
 // width].
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,11 @@ struct ObjectRuns {
     objects = count;
     runs.clear();
   }
+  // Leaves out all other objects.
+  void keep_first(std::uint32_t count) {
+    objects = std::min(objects, count);
+    while (!runs.empty() && runs.back().object >= objects) runs.pop_back();
+  }
   std::uint64_t bytes_drawn() const { return size.pixels() * objects; }
 };
 
@@ -52,6 +58,7 @@ void make_drawn(FieldType& type);
 // Adds the pixels of an object; changes `pixels`. kResourceExhausted: more than kObjectRunsMax.
 Status add_object(std::uint32_t object, std::vector<PixelRun>& pixels, ObjectRuns& out);
 // kResourceExhausted: more than kObjectRunsMax.
+Status too_many_runs();
 Status check_count(const ObjectRuns& masks);
 
 void store(const ObjectRuns& masks, Tensor& out);

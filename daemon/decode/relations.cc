@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "decode/annotations.h"
 #include "decode/object_runs.h"
 
 namespace echoline::decode {
@@ -176,6 +177,8 @@ Status Relations::check_objects(const Pair& pair, const std::vector<FieldType>& 
   ECHOLINE_TRY(check_objects_size(head.size, picture_of(pair.field, sample)));
   if (pair.has_image) return {};
   const std::uint32_t boxes = sample.tensors[pair.of].shape.sizes[0];
+  const std::uint32_t most = types[pair.field].objects_max;
+  if (boxes > most) return too_many_objects(most);
   const bool may_have_less = are_numbers(types[pair.field], *pair.kind);
   if (may_have_less && head.objects < boxes) set_count(boxes, tensor);
   if (head.objects == boxes || (may_have_less && head.objects < boxes)) return {};

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/crc.h"
 #include "base/lies_in.h"
+#include "decode/object_runs.h"
 
 namespace echoline::prepare {
 namespace {
@@ -90,6 +91,12 @@ std::uint64_t checked_bytes(const decode::Shape& shape, std::uint32_t dtype) {
   return bytes;
 }
 
+Status check_objects(const decode::FieldType& type, const decode::Tensor& tensor) {
+  decode::ObjectRuns masks;
+  if (load(tensor, masks).ok() && masks.objects <= type.objects_max) return {};
+  return malformed(fmt::format("has impossible masks of objects for field {}", type.name));
+}
+
 Status open_field(const decode::FieldType& type, const FieldHeader& header,
                   std::span<const std::byte>& rest, decode::Tensor& tensor) {
   if (header.dtype != type.dtype || header.rank > decode::kRankMax) {
@@ -113,7 +120,7 @@ Status open_field(const decode::FieldType& type, const FieldHeader& header,
   }
   tensor.borrowed = rest.first(header.bytes);
   rest = rest.subspan(header.bytes);
-  return {};
+  return type.objects_max > 0 ? check_objects(type, tensor) : Status();
 }
 
 // The codes that a decoder uses for bad records, and the one for a changed object.

@@ -37,7 +37,7 @@ RESULT, RAISED, REFUSED, READY, NOT_LOADED = 1, 2, 3, 4, 5
 MESSAGE_BYTES_MAX = 65536
 TEXT_BYTES_MAX = 60000
 SUMMARY_MAX = 400
-LOADED = "ECHOLINE_WORKER_LOADS"  # the file that is being loaded
+LOADED = "ECHOLINE_WORKER_LOADS"  # the process that loads a file, and the file
 ALIGNMENT = 64
 DTYPES = {1: "uint8", 2: "int8", 3: "uint16", 4: "int16", 5: "uint32", 6: "int32", 7: "uint64", 8: "int64",
           9: "float16", 10: "float32", 11: "float64", 12: "uint16"}
@@ -73,9 +73,11 @@ def load(settings):
     # Tracebacks show these lines, also when the file has changed.
     linecache.cache[path] = (len(source), None, source.splitlines(True), path)
     # A loader that the file makes would wait for a stream that waits for this worker: the package refuses it.
-    os.environ[LOADED] = path
-    exec(compile(source, path, "exec"), module.__dict__)
-    del os.environ[LOADED]
+    os.environ[LOADED] = f"{os.getpid()} {path}"
+    try:
+        exec(compile(source, path, "exec"), module.__dict__)
+    finally:
+        del os.environ[LOADED]
     function = getattr(module, name, None)
     if not callable(function):
         # A class makes a data set.

@@ -215,6 +215,23 @@ TEST_F(ObjectMasks, FollowTheirBoxesAndAreArraysAtTheEnd) {
   EXPECT_EQ(ones(), 6U);
 }
 
+TEST_F(ObjectMasks, WithTooManyRunsForAMomentAreRefused) {
+  decode::ObjectRuns masks;
+  masks.start({2000, 1000}, 1);
+  for (std::uint32_t column = 0; column < 1000; ++column) {
+    for (std::uint32_t row = 0; row < 2000; row += 2) {
+      masks.runs.push_back({0, column, row, row + 1});
+    }
+  }
+  const auto moves = [](Mover& mover) {
+    mover.scale({2000, 1000}, {2000, 1100});
+    mover.move({}, {2000, 1100});  // 1,100,000 runs
+    mover.cut(0, 0, {2000, 500});
+  };
+  ObjectScratch scratch;
+  EXPECT_EQ(move_objects({2000, 1000}, moves, scratch, masks).code(), Code::kResourceExhausted);
+}
+
 TEST_F(ObjectMasks, WhatDoesNotFitIsRefused) {
   const auto refusal = [&](const std::vector<std::string>& steps) { return run(steps).message(); };
   EXPECT_THAT(refusal({"pad { field: 'masks' length: 3 }"}),

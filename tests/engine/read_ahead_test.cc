@@ -54,6 +54,7 @@ TEST(ReadAhead, IsNearWhileTheOrderIsAboutToChange) {
   options.first_bytes = options.most_bytes;
   options.near_bytes = 20 * kMb;
   ReadAhead ahead(options);
+  ahead.see({.now_ns = 3600 * 1000 * kMs - kMs, .far = false});
   ahead.see({.now_ns = 3600 * 1000 * kMs, .waited = true, .far = false});
   EXPECT_EQ(ahead.target_bytes(), 20 * kMb);
   ahead.see({.now_ns = 3600 * 1000 * kMs + kMs});

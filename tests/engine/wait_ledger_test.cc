@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
+
+#include "engine/stats/wait_places.h"
 
 namespace echoline::engine {
 namespace {
@@ -65,6 +68,22 @@ TEST(WaitLedger, AllCausesSumToWhatTheTrainerMeasured) {
   }
   const auto& causes = ledger.by_cause();
   EXPECT_EQ(std::accumulate(causes.begin(), causes.end(), std::uint64_t{0}), view.wait_ns);
+}
+
+TEST(WaitPlaces, SpreadWaitsForPrepOverTheStepsAndCountAtMostSomeStores) {
+  WaitPlaces places;
+  places.see_steps(0, {{"decode image", {1, 900}}});
+  places.see_steps(100, {{"decode image", {1, 900}}});  // no row was timed: it waits for one
+  places.see_steps(200, {{"decode image", {2, 1200}}, {"resize", {1, 100}}});
+  places.add_store("s3://a", 7);
+  places.add_store("", 1);
+  for (int i = 0; i < 100; ++i) places.add_store("s3://" + std::to_string(i), 1);
+  StreamStats stats;
+  places.report(stats);
+  EXPECT_EQ(stats.step_wait_ns["decode image"], 150U);
+  EXPECT_EQ(stats.step_wait_ns["resize"], 50U);
+  EXPECT_EQ(stats.endpoint_wait_ns["s3://a"], 8U);
+  EXPECT_EQ(stats.endpoint_wait_ns["other"], 69U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "decode/object_runs.h"
 #include "sample_answers.h"
 
 namespace echoline::prepare {
@@ -128,6 +129,23 @@ TEST(Frames, OfOtherFieldsAreRefused) {
   fields = sample_fields();
   fields[3].shape.sizes[0] = 3;
   EXPECT_EQ(open_frame(frame, kKey, fields, content).code(), Code::kDataLoss);
+}
+
+TEST(Frames, WithImpossibleMasksOfObjectsAreRefused) {
+  const std::vector<decode::FieldType> fields = {decode::object_masks_type(2)};
+  const auto opened_with = [&](std::uint32_t objects, const decode::ObjectRun& run) {
+    decode::ObjectRuns masks;
+    masks.start({4, 5}, objects);
+    masks.runs = {run};
+    decode::Sample sample;
+    store(masks, sample.tensors.emplace_back());
+    Content content;
+    return open_frame(joined(make_frame(kKey, sample, nullptr)), kKey, fields, content).code();
+  };
+  EXPECT_EQ(opened_with(2, {1, 4, 0, 4}), Code::kOk);
+  EXPECT_EQ(opened_with(3, {1, 4, 0, 4}), Code::kDataLoss);  // more objects than the field has
+  EXPECT_EQ(opened_with(2, {2, 4, 0, 4}), Code::kDataLoss);
+  EXPECT_EQ(opened_with(2, {1, 5, 0, 4}), Code::kDataLoss);
 }
 
 TEST(Frames, WithSizesThatOverflowAreRefused) {

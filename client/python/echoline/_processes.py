@@ -11,8 +11,8 @@ from ._errors import Error
 
 def refuse_in_worker() -> None:
     """Raises Error while a worker of a pipeline loads a file of the user's: it would wait for itself."""
-    file = os.environ.get("ECHOLINE_WORKER_LOADS")
-    if file:
+    pid, _, file = os.environ.get("ECHOLINE_WORKER_LOADS", "").partition(" ")
+    if pid == str(os.getpid()):  # not a process that the file started, and that inherited the variable
         raise Error(f"a worker loads {file} for a function or data set in it, and must not run the rest: put that below "
                     '`if __name__ == "__main__":`, or the function or data set into a file of its own')
 

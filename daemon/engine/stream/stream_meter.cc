@@ -21,7 +21,7 @@ FetchPlace place_of(FetchWork work) {
   if (work == FetchWork::kAtStore) return FetchPlace::kStore;
   if (work == FetchWork::kAtServers) return FetchPlace::kServers;
   if (work == FetchWork::kAtFleet) return FetchPlace::kFleet;
-  return work == FetchWork::kHeldUp ? FetchPlace::kPause : FetchPlace::kDisk;
+  return work == FetchWork::kAtDisk ? FetchPlace::kDisk : FetchPlace::kPause;
 }
 
 }  // namespace
@@ -120,9 +120,11 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   seen.fetch_waits = core_.fetchers->counters().waiting > 0;
   // One that is held up says nothing about the others: nobody may read it any more.
   const auto& members = passes_.members();
-  seen.held_up = seen.has_passes && std::ranges::all_of(members, [](const PassSet::Member& member) {
-                   return member.pass->hold_up().by_readers();
-                 });
+  const auto is_held_up = [](const PassSet::Member& member) {
+    return member.ended || member.pass->hold_up().by_readers();
+  };
+  seen.held_up = !std::ranges::all_of(members, &PassSet::Member::ended) &&
+                 std::ranges::all_of(members, is_held_up);
   // Removed by the caller: removing changes the list that is walked here.
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {

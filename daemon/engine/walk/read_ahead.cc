@@ -29,7 +29,7 @@ void ReadAhead::see(const Sight& sight) {
   delay_ns_ = std::max(delay_ns_, static_cast<double>(sight.delay_ns));
   if (sight.waited && sight.now_ns - grown_ns_ >= kGrowEveryNs) {
     // From the target, not from the need: each wait at least doubles what is ahead.
-    boost_bytes_ = 2 * static_cast<double>(target_bytes_);
+    boost_bytes_ = std::max(boost_bytes_, 2 * static_cast<double>(target_bytes_));
     grown_ns_ = sight.now_ns;
   }
   aim(sight.far);

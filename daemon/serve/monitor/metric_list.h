@@ -96,8 +96,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
      "Records requested from the caches and the store that have not arrived."},
     {"echoline_fetch_wait_seconds_total", "stream,place",
      "Time that trainers waited for fetch, by place: store, disk or fleet (of the cache), servers "
-     "(of `prepare`), or pause (records are requested, and nothing was asked for them: the store "
-     "pauses after an error, or a fleet is filled too slowly)."},
+     "(of `prepare`), or pause (nobody was asked for what is missing: the store pauses after an "
+     "error, a fleet is filled too slowly, or the read-ahead has no room)."},
     {"echoline_first_batch_seconds", "stream",
      "Time from the stream's creation to its first batch; absent before it."},
     {"echoline_image_decodes_total", "stream,format,decoder",
