@@ -183,6 +183,8 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
   stats.steps.push_back({"decode image", 64, 1'000'000'000});
+  stats.endpoint_wait_ns["s3://photos"] = 1'000'000'000;
+  stats.step_wait_ns["decode image"] = 2'000'000'000;
   engine::ReportedLoss& loss = stats.reported_losses.emplace_back();
   loss.job = "default";
   loss.rows[0] = 64;

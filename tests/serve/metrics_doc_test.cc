@@ -30,6 +30,9 @@ constexpr const char* kTail = R"(
 * **Where does the time go?** `rate(echoline_consumer_wait_seconds_total[1m])` by `cause` is the share of its time that a
   trainer waits. The causes are: `fetch` (storage), `prep` (decoding and augmentation), `publish` (the last step of the
   daemon), `peer` (a slower job or rank) and `daemon` (the daemon was not running).
+  `echoline_fetch_wait_seconds_total`, `echoline_endpoint_wait_seconds_total` and `echoline_step_wait_seconds_total` say
+  where in fetch and prep. While the rows of its batch are prepared, a wait counts for `fetch` or `peer` if that holds up
+  the batch behind it: faster workers would only move the wait there.
 * **Are single batches late?** `histogram_quantile(0.99, sum by (le, consumer)
   (rate(echoline_consumer_batch_wait_seconds_bucket[5m])))` is a wait that one batch in 100 exceeds. A mean hides it: one late
   batch stops all ranks. `echoline_row_seconds` says the same of the time of a row.
