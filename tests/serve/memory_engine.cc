@@ -158,6 +158,15 @@ Result<std::vector<engine::SampleUse>> MemoryEngine::step(const std::string& nam
 
 void MemoryEngine::drain(std::chrono::milliseconds /*patience*/) {}
 
+namespace {
+
+void add_waits(engine::StreamStats& stats) {
+  stats.endpoint_wait_ns["s3://photos"] = 1'000'000'000;
+  stats.step_wait_ns["decode image"] = 2'000'000'000;
+}
+
+}  // namespace
+
 engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   engine::StreamStats stats;
   stats.name = name;
@@ -183,8 +192,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
   stats.steps.push_back({"decode image", 64, 1'000'000'000});
-  stats.endpoint_wait_ns["s3://photos"] = 1'000'000'000;
-  stats.step_wait_ns["decode image"] = 2'000'000'000;
+  add_waits(stats);
   engine::ReportedLoss& loss = stats.reported_losses.emplace_back();
   loss.job = "default";
   loss.rows[0] = 64;
