@@ -17,8 +17,7 @@ namespace {
 struct BoxScratch : SampleStep::Scratch {
   ChangedBoxes boxes;
   MaskScratch mask;
-  ObjectScratch mover;
-  decode::ObjectRuns objects;
+  ObjectScratch objects;
 };
 
 // A step that changes a group of boxes: all other fields stay as they are.
@@ -118,9 +117,8 @@ class RandomIouCropStep final : public BoxStep {
                              moved.bytes.data()));
     }
     for (const std::size_t field : objects_) {
-      ECHOLINE_TRY(load(in.tensors[field], scratch.objects));
-      ECHOLINE_TRY(move_objects(size, moves, scratch.mover, scratch.objects));
-      store(scratch.objects, out.tensors[field]);
+      ECHOLINE_TRY(
+          move_objects(size, moves, scratch.objects, in.tensors[field], out.tensors[field]));
     }
     return {};
   }

@@ -36,10 +36,9 @@ Status Followers::move(std::span<const FieldProgram> programs, const decode::Sam
       scratch.boxes.write(in, group, scratch.moved);
     }
     for (const std::size_t field : followers.objects) {
-      ECHOLINE_TRY(load(in.tensors[field], scratch.objects).with_context(context(field)));
       ECHOLINE_TRY(
-          move_objects(size, moves, scratch.mover, scratch.objects).with_context(context(field)));
-      store(scratch.objects, scratch.moved[field]);
+          move_objects(size, moves, scratch.objects, in.tensors[field], scratch.moved[field])
+              .with_context(context(field)));
     }
   }
   return {};

@@ -21,8 +21,7 @@ class Followers {
   struct Scratch {
     std::vector<decode::Tensor> moved;  // by field; those of other fields are not used
     ChangedBoxes boxes;
-    ObjectScratch mover;
-    decode::ObjectRuns objects;
+    ObjectScratch objects;
   };
 
   explicit Followers(std::size_t fields) : image_(fields) {}

@@ -7,14 +7,17 @@ namespace echoline::augment {
 
 MaskMover::MaskMover(const decode::FieldType& type, const decode::Tensor& mask,
                      MaskScratch& scratch)
-    : id_bytes_(shm::dtype_bytes(type.dtype)), ignore_(type.ignore), scratch_(scratch) {
+    : LinesMover(scratch.lines),
+      id_bytes_(shm::dtype_bytes(type.dtype)),
+      ignore_(type.ignore),
+      scratch_(scratch) {
   show(mask.content().data(), {mask.shape.sizes[0], mask.shape.sizes[1]});
 }
 
 void MaskMover::show(const std::byte* source, const decode::ImageSize& size) {
   source_ = source;
   source_width_ = size.width;
-  scratch_.lines.start(size);
+  lines().start(size);
 }
 
 void MaskMover::move(const recipes::Affine& back, const decode::ImageSize& size) {
@@ -36,13 +39,13 @@ void MaskMover::move(const recipes::Affine& back, const decode::ImageSize& size)
 template <typename Id>
 void MaskMover::write_ids(Id* out) const {
   const auto added = static_cast<Id>(ignore_);
-  for (const std::uint32_t row : scratch_.lines.rows) {
+  for (const std::uint32_t row : lines().rows) {
     if (row == kAddedLine) {
-      out = std::fill_n(out, scratch_.lines.columns.size(), added);
+      out = std::fill_n(out, lines().columns.size(), added);
       continue;
     }
     const std::byte* const ids = source_ + std::size_t{row} * source_width_ * sizeof(Id);
-    for (const std::uint32_t column : scratch_.lines.columns) {
+    for (const std::uint32_t column : lines().columns) {
       Id id = added;
       // Borrowed tensors can have any alignment.
       if (column != kAddedLine)

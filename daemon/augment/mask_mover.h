@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "augment/mover.h"
 #include "augment/shown_lines.h"
 #include "base/buffer.h"
 #include "decode/relations.h"
@@ -23,18 +22,11 @@ struct MaskScratch {
 // Each pixel of the result has the id of the nearest pixel, as torchvision.transforms.v2 does it
 // for masks, or the id of FieldType::ignore where the step adds pixels. Only `move` writes pixels:
 // all else changes which row and column of the source each row and column of the result shows.
-class MaskMover final : public Mover {
+class MaskMover final : public LinesMover {
  public:
   // `mask` and `scratch` must outlive this.
   MaskMover(const decode::FieldType& type, const decode::Tensor& mask, MaskScratch& scratch);
 
-  void cut(std::int64_t top, std::int64_t left, const decode::ImageSize& size) override {
-    scratch_.lines.cut(top, left, size);
-  }
-  void scale(const decode::ImageSize&, const decode::ImageSize& to) override {
-    scratch_.lines.scale(to);
-  }
-  void mirror(std::uint32_t) override { scratch_.lines.mirror(); }
   void move(const recipes::Affine& back, const decode::ImageSize& size) override;
 
   // Writes the result, dense.

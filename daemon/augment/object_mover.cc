@@ -78,7 +78,7 @@ void ObjectMover::add_runs(std::uint32_t first) {
 void ObjectMover::take_runs() {
   lacks_runs_ |= is_full();
   std::swap(masks_.runs, scratch_.runs);
-  scratch_.lines.start(masks_.size);
+  lines().start(masks_.size);
 }
 
 Status ObjectMover::finish() {
@@ -94,13 +94,13 @@ void ObjectMover::show_all() {
     show(rest.first(end));
     rest = rest.subspan(end);
   }
-  masks_.size = scratch_.lines.size();
+  masks_.size = lines().size();
   take_runs();
 }
 
 // Rows of the source that are shown follow each other, in its order.
 void ObjectMover::number_rows() {
-  const std::vector<std::uint32_t>& rows = scratch_.lines.rows;
+  const std::vector<std::uint32_t>& rows = lines().rows;
   std::size_t at = 0;
   while (at < rows.size() && rows[at] == kAddedLine) ++at;
   scratch_.row_of.resize(masks_.size.height + 1);
@@ -111,7 +111,7 @@ void ObjectMover::number_rows() {
 }
 
 void ObjectMover::show(std::span<const ObjectRun> runs) {
-  const std::vector<std::uint32_t>& columns = scratch_.lines.columns;
+  const std::vector<std::uint32_t>& columns = lines().columns;
   for (std::uint32_t column = 0; column < columns.size() && !is_full(); ++column) {
     const std::uint32_t from = columns[column];
     if (from < runs.front().column || from > runs.back().column) continue;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "augment/mover.h"
 #include "augment/shown_lines.h"
 #include "base/buffer.h"
 #include "decode/object_runs.h"
@@ -21,25 +20,19 @@ struct ObjectScratch {
   std::vector<decode::ObjectRun> runs;  // after the move
   std::vector<std::uint32_t> begins;    // by column and object
   Buffer before, moved;
+  decode::ObjectRuns masks;  // of a field
 };
 
 // The same pixels that MaskMover shows for each mask; 0 where the step adds pixels. Only `move`
 // draws pixels, of eight objects together, and makes runs of them again.
-class ObjectMover final : public Mover {
+class ObjectMover final : public LinesMover {
  public:
   // Both must outlive this.
   ObjectMover(decode::ObjectRuns& masks, ObjectScratch& scratch)
-      : masks_(masks), scratch_(scratch) {
-    scratch_.lines.start(masks_.size);
+      : LinesMover(scratch.lines), masks_(masks), scratch_(scratch) {
+    lines().start(masks_.size);
   }
 
-  void cut(std::int64_t top, std::int64_t left, const decode::ImageSize& size) override {
-    scratch_.lines.cut(top, left, size);
-  }
-  void scale(const decode::ImageSize&, const decode::ImageSize& to) override {
-    scratch_.lines.scale(to);
-  }
-  void mirror(std::uint32_t) override { scratch_.lines.mirror(); }
   void move(const recipes::Affine& back, const decode::ImageSize& size) override;
 
   // Makes the masks what the moves have shown. kResourceExhausted: more than kObjectRunsMax runs,
@@ -70,6 +63,16 @@ Status move_objects(const decode::ImageSize& picture, const Moves& moves, Object
   ObjectMover mover(masks, scratch);
   moves(mover);
   return mover.finish();
+}
+
+// The same for the tensor of a field.
+template <typename Moves>
+Status move_objects(const decode::ImageSize& picture, const Moves& moves, ObjectScratch& scratch,
+                    const decode::Tensor& from, decode::Tensor& to) {
+  ECHOLINE_TRY(load(from, scratch.masks));
+  ECHOLINE_TRY(move_objects(picture, moves, scratch, scratch.masks));
+  store(scratch.masks, to);
+  return {};
 }
 
 // The masks of objects that belong to the image `image` itself, not to boxes, as numbers of fields.
