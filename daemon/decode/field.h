@@ -52,6 +52,15 @@ class Field {
   virtual void place_in(const ImageSize& /*picture*/, Tensor& /*boxes*/) const {}
 };
 
+// A field whose tensor has the size of the picture that it belongs to: `read_on` makes it.
+class FieldOnPicture : public Field {
+ public:
+  bool needs_picture() const final { return true; }
+  Status read(std::span<const std::byte>, Scratch&, Tensor&) const final {
+    return {Code::kInvalidArgument, "it needs its picture"};
+  }
+};
+
 using FieldResult = Result<std::unique_ptr<Field>>;
 
 // The constructors of the table in field_kinds.cc. Errors are kInvalidArgument.

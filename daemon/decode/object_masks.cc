@@ -13,18 +13,12 @@
 namespace echoline::decode {
 namespace {
 
-class OutlinesField final : public Field {
+class OutlinesField final : public FieldOnPicture {
  public:
   OutlinesField(ReadAnnotations reader, FieldType type) : reader_(reader), type_(std::move(type)) {}
 
   FieldType type() const override { return type_; }
   ReadAnnotations annotations() const override { return reader_; }
-  bool needs_picture() const override { return true; }
-
-  // Never called: read_on is.
-  Status read(std::span<const std::byte>, Scratch&, Tensor&) const override {
-    return {Code::kInvalidArgument, "masks of objects need their picture"};
-  }
 
   Status read_on(const ImageSize& picture, std::span<const std::byte> bytes, Scratch& scratch,
                  Tensor& out) const override {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kPixelsMax = 64 << 20;
 constexpr std::uint64_t kPicturesMax = 8;  // or the picture so often, if that is more
 
-class OutlineMaskField final : public Field {
+class OutlineMaskField final : public FieldOnPicture {
  public:
   OutlineMaskField(ReadAnnotations reader, FieldType type, std::uint32_t objects_max,
                    const v1::DecodeField& entry)
@@ -33,12 +33,6 @@ class OutlineMaskField final : public Field {
 
   FieldType type() const override { return type_; }
   ReadAnnotations annotations() const override { return reader_; }
-  bool needs_picture() const override { return true; }
-
-  // Never called: read_on is.
-  Status read(std::span<const std::byte>, Scratch&, Tensor&) const override {
-    return {Code::kInvalidArgument, "a mask needs its picture"};
-  }
 
   Status read_on(const ImageSize& picture, std::span<const std::byte> bytes, Scratch& scratch,
                  Tensor& out) const override {
