@@ -17,14 +17,22 @@ bool same(const decode::FieldType& a, const decode::FieldType& b) {
   return a.ragged || !a.fixed || !b.fixed || a.shape == b.shape;
 }
 
-Status different(const decode::FieldType& first, const decode::FieldType& other) {
+// The image that the field belongs to, as masks and their boxes do: only its size can be changed.
+const std::string& image_of(const std::vector<decode::FieldType>& types,
+                            const decode::FieldType& type) {
+  const auto owner = std::ranges::find(types, type.of, &decode::FieldType::name);
+  return owner == types.end() ? type.name : image_of(types, *owner);
+}
+
+Status different(const std::vector<decode::FieldType>& types, const decode::FieldType& first,
+                 const decode::FieldType& other) {
   return {Code::kInvalidArgument,
           fmt::format(
               "field {} has rows of different shapes, [{}] and [{}], but all rows "
               "of a batch must have one shape: add a crop, or resize: {{field: {}, size: [height, "
               "width]}}; a single size keeps the ratio",
               first.name, fmt::join(first.shape.span(), ", "), fmt::join(other.shape.span(), ", "),
-              first.name)};
+              image_of(types, first))};
 }
 
 }  // namespace
@@ -36,7 +44,7 @@ Status RowShapes::take(const std::vector<decode::FieldType>& found) {
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (same((*types_)[i], found[i])) continue;
-    if (++odd_ > kOddMax) return different((*types_)[i], found[i]);
+    if (++odd_ > kOddMax) return different(*types_, (*types_)[i], found[i]);
     break;
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include "augment/chain.h"
 #include "augment/draws.h"
+#include "augment/row_shapes.h"
 #include "augment/steps.h"
 #include "decode/object_runs.h"
 
@@ -213,6 +214,18 @@ TEST_F(ObjectMasks, FollowTheirBoxesAndAreArraysAtTheEnd) {
   EXPECT_EQ(row_.back(), std::byte{2});
   ASSERT_TRUE(run({resize, "pad { field: 'masks' length: 1 longer: 'cut' }"}).ok());
   EXPECT_EQ(ones(), 6U);
+}
+
+TEST_F(ObjectMasks, OfDifferentSizesNameTheImageThatHasToBeResized) {
+  const auto chain = Chain::compile(stream_of({}), types_).value();
+  RowShapes shapes(*chain);
+  std::vector<FieldType> found = chain->outputs_for(sample_).value();
+  ASSERT_TRUE(shapes.take(found).ok());
+  found[3].shape.sizes[2] = 19;
+  ASSERT_TRUE(shapes.take(found).ok());
+  const Status refused = shapes.take(found);
+  EXPECT_THAT(refused.message(), HasSubstr("field masks has rows of different shapes"));
+  EXPECT_THAT(refused.message(), HasSubstr("resize: {field: image, size:"));
 }
 
 TEST_F(ObjectMasks, WithTooManyRunsForAMomentAreRefused) {
