@@ -21,7 +21,7 @@ std::string shown_address(std::string address) {
 std::string store_of(const std::string& address) {
   const std::string shown = shown_address(address);
   const std::size_t scheme = shown.find("://");
-  if (scheme == std::string::npos || shown.starts_with("file")) return "file";
+  if (scheme == std::string::npos || shown.starts_with("file:")) return "file";
   return shown.substr(0, shown.find_first_of("/?", scheme + 3));
 }
 

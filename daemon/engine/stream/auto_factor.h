@@ -18,6 +18,7 @@ class AutoFactor {
   static constexpr double kTolerance = 0.07;
   static constexpr double kErrors = 3;
 
+  // R that is unknown for so long may stay so, as that of a trainer which takes few batches.
   static constexpr std::uint64_t kGuessNs = 10'000'000'000;
 
   explicit AutoFactor(std::uint32_t factor_max) : factor_max_(factor_max) {}

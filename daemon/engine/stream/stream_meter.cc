@@ -86,12 +86,10 @@ const char* StreamMeter::charge_fetch(std::uint64_t waited_ns, std::uint64_t now
   wait_places_.add_fetch(place, waited_ns);
   if (place == FetchPlace::kStore && waited_ns > 0) {
     // The request that is the oldest one holds up the batches of all others.
-    const ReadsInFlight::View reads = core_.fetchers->reads(1, now_ns);
-    std::string store;
-    for (const ReadInFlight& read : reads.oldest) {
-      store = store_of(core_.data_set->index().shard(read.shard).object.url);
-    }
-    wait_places_.add_store(store, waited_ns);
+    const auto oldest = core_.fetchers->reads(1, now_ns).oldest;
+    const auto& index = core_.data_set->index();
+    wait_places_.add_store(
+        oldest.empty() ? "" : store_of(index.shard(oldest.front().shard).object.url), waited_ns);
   }
   return kFetchPlaceNames[static_cast<std::size_t>(place)];
 }
