@@ -97,6 +97,14 @@ class AutoEcho(ProcessCase):
             self.assertEqual(self.factor(daemon), kept, "the factor survives a restart")
             self.set_ratio(0.01)
             self.check_resumes(daemon, trainer.seen)
+        self.check_a_new_daemon_begins_as_the_state(trainer.seen)
+
+    def check_a_new_daemon_begins_as_the_state(self, seen):
+        state = next(state for state, _ in seen if state["changes"] and state["changes"][-1][-1] not in (1000, 1000 * FACTOR_MAX))
+        with Daemon(self.streams) as daemon:
+            self.assertEqual(self.factor(daemon), FACTOR_MAX)
+            with echoline.Loader("train", state=state, runtime_dir=daemon.runtime_dir):
+                self.assertEqual(1000 * self.factor(daemon), state["changes"][-1][-1])
 
 
 if __name__ == "__main__":

@@ -70,9 +70,7 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
-          .first_bytes = disk ? 0 : most,
-          .near_bytes = std::min(
-              most, std::max(kLeastAheadBytes, std::min(most / 4, together * mean_bytes)))};
+          .first_bytes = disk ? 0 : most};
 }
 
 // Two passes over the index when the stream is opened; sizes are already in memory.

@@ -23,6 +23,14 @@ void EchoFactor::begin_with(std::uint32_t factor) {
   auto_factor_.trust();
 }
 
+void EchoFactor::note_start(const Start& start) {
+  control_.note_start(start);
+  if (!core_.auto_factor || core_.agrees || control_.changes() > 0) return;
+  const FactorHistory& brought = start.history.factors;
+  if (brought.empty() || brought.factor() == control_.present().factor) return;
+  begin_with(brought.factor());
+}
+
 Result<std::vector<FactorSwitch>> EchoFactor::set(std::uint32_t factor) {
   if (!core_.auto_factor) return change(factor);
   return Status(Code::kFailedPrecondition,

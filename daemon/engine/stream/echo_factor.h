@@ -26,6 +26,9 @@ class EchoFactor {
 
   // As FactorControl::begin_with, with what an earlier daemon kept.
   void begin_with(std::uint32_t factor);
+  // A trainer that begins from a state brings the factor that an earlier daemon measured: with
+  // `factor: auto` it is the present one, unless this daemon has made a change of its own.
+  void note_start(const Start& start);
   // As FactorControl::check and apply. kFailedPrecondition if the daemon sets the factor itself.
   Result<std::vector<FactorSwitch>> set(std::uint32_t factor);
   // At every tick, while trainers are admitted: changes the factor of `factor: auto` if R says so.

@@ -30,7 +30,7 @@ Status OrderControl::check_attach(const Consumer& consumer, const Start& start) 
 }
 
 void OrderControl::note_start(const Start& start) {
-  echo_factor_.control().note_start(start);
+  echo_factor_.note_start(start);
   weights_.note_start(start);
 }
 
