@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace echoline::engine {
 
 FetchCounters& FetchCounters::operator+=(const FetchCounters& other) {
@@ -37,37 +39,52 @@ void FetchMeter::count_checked(record::AnswerVerdict verdict) {
   if (verdict == kReplaced) replaced_.fetch_add(1, kRelaxed);
 }
 
-void FetchMeter::spend(FetchWork work, std::uint64_t now_ns) {
-  const std::uint64_t passed = now_ns - accounted_until_ns_;
-  accounted_until_ns_ = now_ns;
+void FetchMeter::Times::charge(FetchWork work, std::uint64_t passed_ns) {
   // The cost of a byte is measured from time at the store only, not from time at the cache.
-  if (work == FetchWork::kAtStore) store_ns_.fetch_add(passed, kRelaxed);
-  if (work != FetchWork::kHeldUp && work != FetchWork::kNone) {
-    busy_ns_.fetch_add(passed, kRelaxed);
-    // kHeldUp is neither: requests exist, and the store's pause or the fleet's fills delay them.
-  } else if (work == FetchWork::kNone) {
-    idle_ns_.fetch_add(passed, kRelaxed);
-  }
+  if (work == FetchWork::kAtStore) store_ns += passed_ns;
+  // kHeldUp is neither: requests exist, and the store's pause or the fleet's fills delay them.
+  if (work == FetchWork::kNone) idle_ns += passed_ns;
+  if (work != FetchWork::kHeldUp && work != FetchWork::kNone) busy_ns += passed_ns;
+}
+
+void FetchMeter::sleep(FetchWork work, std::uint64_t now_ns) {
+  const MutexLock lock(mutex_);
+  present_ = work;
+  asleep_since_ns_ = now_ns;
+}
+
+void FetchMeter::wake(std::uint64_t now_ns) {
+  const MutexLock lock(mutex_);
+  times_.charge(present_, now_ns - accounted_until_ns_);
+  accounted_until_ns_ = now_ns;
+  asleep_since_ns_ = 0;
 }
 
 double FetchMeter::store_ns_per_byte() const {
-  return static_cast<double>(store_ns_.load(kRelaxed)) /
+  const MutexLock lock(mutex_);
+  return static_cast<double>(times_.store_ns) /
          static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
 }
 
 FetchCounters FetchMeter::counters() const {
+  MutexLock lock(mutex_);
+  Times times = times_;
+  const FetchWork present = present_;
+  // Later than any call of sleep() or wake() before.
+  if (asleep_since_ns_ != 0) times.charge(present, monotonic_ns() - asleep_since_ns_);
+  lock.unlock();
   return {.records = records_.load(kRelaxed),
           .bytes = bytes_.load(kRelaxed),
-          .busy_ns = busy_ns_.load(kRelaxed),
-          .idle_ns = idle_ns_.load(kRelaxed),
-          .store_ns = store_ns_.load(kRelaxed),
+          .busy_ns = times.busy_ns,
+          .idle_ns = times.idle_ns,
+          .store_ns = times.store_ns,
           .store_records = store_records_.load(kRelaxed),
           .waiting = waiting_.load(kRelaxed),
           .agreed = agreed_.load(kRelaxed),
           .disagreed = disagreed_.load(kRelaxed),
           .repeated = repeated_.load(kRelaxed),
           .replaced = replaced_.load(kRelaxed),
-          .present = present_.load(kRelaxed)};
+          .present = present};
 }
 
 }  // namespace echoline::engine

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/mutex.h"
 #include "engine/fetch/request_coalescer.h"
 
 namespace echoline::engine {
@@ -34,7 +35,7 @@ struct FetchCounters {
   FetchCounters& operator+=(const FetchCounters& other);
 };
 
-// Any thread, except spend, count_stored and store_ns_per_byte: the fetcher's thread.
+// Any thread, except sleep, wake, count_stored and store_ns_per_byte: the fetcher's thread.
 class FetchMeter {
  public:
   explicit FetchMeter(std::uint64_t now_ns) : accounted_until_ns_(now_ns) {}
@@ -47,33 +48,40 @@ class FetchMeter {
   void drop_unwanted(std::vector<FetchRequest>& requests);
   void count_checked(record::AnswerVerdict verdict);
 
-  // Charges the time since the last call to what the thread had to do when it went to sleep.
-  void spend(FetchWork work, std::uint64_t now_ns);
+  // The thread goes to sleep, for this.
+  void sleep(FetchWork work, std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex_);
+  // Charges the time since the last call to what the thread slept for.
+  void wake(std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex_);
   void count_stored(std::uint64_t bytes) {
     store_bytes_ += bytes;
     store_records_.fetch_add(1, kRelaxed);
   }
-  // What the thread goes to sleep for.
-  void set_present(FetchWork work) { present_.store(work, kRelaxed); }
   // What a byte from the store costs in time; 0 while unknown.
   double store_ns_per_byte() const;
 
   std::uint64_t waiting() const { return waiting_.load(kRelaxed); }
-  FetchCounters counters() const;
+  // At this moment: what the thread sleeps for counts already. No number ever falls, but `waiting`.
+  FetchCounters counters() const ECHOLINE_EXCLUDES(mutex_);
 
  private:
+  struct Times {
+    std::uint64_t busy_ns = 0;
+    std::uint64_t idle_ns = 0;
+    std::uint64_t store_ns = 0;  // for store_bytes_
+    void charge(FetchWork work, std::uint64_t passed_ns);
+  };
   static constexpr auto kRelaxed = std::memory_order_relaxed;
 
-  std::uint64_t accounted_until_ns_;
-  std::atomic<std::uint64_t> store_ns_{0};  // with requests in flight, for store_bytes_
+  mutable Mutex mutex_;
+  Times times_ ECHOLINE_GUARDED_BY(mutex_);
+  std::uint64_t accounted_until_ns_ ECHOLINE_GUARDED_BY(mutex_);
+  std::uint64_t asleep_since_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;  // 0: the thread is awake
+  FetchWork present_ ECHOLINE_GUARDED_BY(mutex_) = FetchWork::kNone;
   std::uint64_t store_bytes_ = 0;
   std::atomic<std::uint64_t> records_{0};
   std::atomic<std::uint64_t> bytes_{0};
-  std::atomic<std::uint64_t> busy_ns_{0};
-  std::atomic<std::uint64_t> idle_ns_{0};
   std::atomic<std::uint64_t> waiting_{0};
   std::atomic<std::uint64_t> store_records_{0};
-  std::atomic<FetchWork> present_{FetchWork::kNone};
   std::atomic<std::uint64_t> agreed_{0};
   std::atomic<std::uint64_t> disagreed_{0};
   std::atomic<std::uint64_t> repeated_{0};

@@ -66,12 +66,12 @@ bool Fetcher::do_work() {
   fill_slots(now_ns);
   // Asked before the poll: the thread does not wait for what is requested meanwhile.
   const FetchWork work = present_work();
-  meter_.set_present(work);
+  meter_.sleep(work, now_ns);
   const std::uint64_t begin_ns = trace_.now_ns();
   std::vector<source::ReadResult> results = store_.poll(next_deadline(now_ns));
   const std::uint64_t after_ns = monotonic_ns();
   if (begin_ns != 0) trace_.add_wait(work, begin_ns, after_ns);
-  meter_.spend(work, after_ns);
+  meter_.wake(after_ns);
   for (source::ReadResult& result : results) finish(std::move(result), after_ns);
   return !results.empty();
 }

@@ -2,16 +2,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace echoline::engine {
 namespace {
 
-// Costs that differ by less count as equal. Samples of a second vary by several percent.
-constexpr double kEqualWithin = 0.2;
+// Costs that differ by less count as equal.
+constexpr double kEqualWithin = 0.15;
+// A change is larger than so many standard errors. But a sample that differs by kEqualMost has
+// changed, however much those before vary; of several samples it takes less.
+constexpr double kErrors = 4;
+constexpr double kEqualMost = 0.7;
+// Samples vary by several percent; few of them can be equal by chance.
 constexpr double kDeviationLeast = 0.05;
 
-bool equal(double one, double other) {
-  return std::abs(one - other) <= kEqualWithin * std::max(one, other);
+using Samples = std::span<const CostWindow::Work>;
+
+double mean_ns(Samples samples) {
+  CostWindow::Work sum;
+  for (const CostWindow::Work& sample : samples) {
+    sum.spent_ns += sample.spent_ns;
+    sum.units += sample.units;
+  }
+  return sum.cost_ns();
+}
+
+// Relative standard deviation of a sample. Records of a cache in memory cost nothing.
+double deviation(Samples samples) {
+  const double mean = mean_ns(samples);
+  if (samples.size() < 2 || mean == 0) return kDeviationLeast;
+  double squares = 0;
+  for (const CostWindow::Work& sample : samples)
+    squares += std::pow(sample.cost_ns() / mean - 1, 2);
+  return std::max(kDeviationLeast, std::sqrt(squares / static_cast<double>(samples.size() - 1)));
 }
 
 }  // namespace
@@ -29,7 +52,7 @@ void CostWindow::see(Work total) {
   begin_ = total;
   part_ = std::min(1.0, 2 * part_);
   samples_.push_back(more);
-  if (samples_.size() > kSamplesMax) samples_.pop_front();
+  if (samples_.size() > kSamplesMax) samples_.erase(samples_.begin());
   drop_outdated();
 }
 
@@ -40,38 +63,38 @@ bool CostWindow::is_enough(const Work& work) const {
          static_cast<double>(work.units) >= part_ * static_cast<double>(sample_.enough_units);
 }
 
-// One sample can be an outlier, or half of it from before a change. Two in a row that differ from
-// the mean in the same direction are a change.
+bool CostWindow::has_changed(std::size_t recent) const {
+  if (samples_.size() <= recent) return false;
+  const Samples all = samples_;
+  const Samples before = all.first(all.size() - recent), now = all.last(recent);
+  const double old_ns = mean_ns(before), new_ns = mean_ns(now);
+  // All on one side: one sample can be an outlier, or half of it from before the change.
+  const bool one_sided = std::ranges::all_of(
+      now, [&](const Work& sample) { return (sample.cost_ns() > old_ns) == (new_ns > old_ns); });
+  const double count = static_cast<double>(recent);
+  const double chance =
+      deviation(before) * std::sqrt(1 / count + 1 / static_cast<double>(before.size()));
+  const double equal_within =
+      std::clamp(kErrors * chance, kEqualWithin, kEqualMost / std::sqrt(count));
+  return one_sided && std::abs(new_ns - old_ns) > equal_within * std::max(new_ns, old_ns);
+}
+
+// A large change shows in two samples, a smaller one in four.
 void CostWindow::drop_outdated() {
-  if (samples_.size() < 3) return;
-  const double before = mean_ns(2);
-  const double last = samples_.back().cost_ns(), second = samples_[samples_.size() - 2].cost_ns();
-  if (equal(before, last) || equal(before, second) || (last > before) != (second > before)) return;
-  samples_.erase(samples_.begin(), samples_.end() - 2);
-}
-
-double CostWindow::mean_ns(std::size_t left_out) const {
-  Work sum;
-  for (std::size_t i = 0; i + left_out < samples_.size(); ++i) {
-    sum.spent_ns += samples_[i].spent_ns;
-    sum.units += samples_[i].units;
+  for (const std::size_t recent : {2, 4}) {
+    if (!has_changed(recent)) continue;
+    samples_.erase(samples_.begin(), samples_.end() - static_cast<std::ptrdiff_t>(recent));
+    return;
   }
-  return sum.cost_ns();
 }
 
-double CostWindow::cost_ns() const { return samples_.empty() ? total_.cost_ns() : mean_ns(0); }
+double CostWindow::cost_ns() const {
+  return samples_.empty() ? total_.cost_ns() : mean_ns(samples_);
+}
 
 double CostWindow::error() const {
   if (samples_.size() < 2) return 1;
-  const double mean = mean_ns(0);
-  double squares = 0;
-  // Records of a cache in memory cost nothing.
-  for (const Work& sample : samples_) {
-    squares += mean == 0 ? 0 : std::pow(sample.cost_ns() / mean - 1, 2);
-  }
-  const auto count = static_cast<double>(samples_.size());
-  // Few samples can be equal by chance.
-  return std::max(kDeviationLeast, std::sqrt(squares / (count - 1))) / std::sqrt(count);
+  return deviation(samples_) / std::sqrt(static_cast<double>(samples_.size()));
 }
 
 }  // namespace echoline::engine

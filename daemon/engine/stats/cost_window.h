@@ -3,18 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <vector>
 
 namespace echoline::engine {
 
 // Not thread safe. Work comes in bursts, so time is cut into samples by the work and not by the
 // clock: a stage without work keeps the cost that was measured last. The cost is a mean over
-// several samples; when it changes, the samples from before are dropped. The first samples are
-// short, so that a cost is known soon, if only roughly.
+// several samples; when it changes, the samples from before are dropped: the less samples vary,
+// the smaller a change is seen. The first samples are short, so that a cost is known soon, if only
+// roughly.
 class CostWindow {
  public:
-  static constexpr std::size_t kSamplesMax = 8;
+  static constexpr std::size_t kSamplesMax = 16;
   static constexpr double kFirstPart = 1.0 / 16;
 
   struct Work {
@@ -41,15 +42,15 @@ class CostWindow {
 
  private:
   bool is_enough(const Work& work) const;
-  // The mean of all samples but the last `left_out`.
-  double mean_ns(std::size_t left_out) const;
+  // Whether the last `recent` samples differ from those before by more than chance explains.
+  bool has_changed(std::size_t recent) const;
   void drop_outdated();
 
   const Sample sample_;
   double part_ = kFirstPart;  // of a sample's time and units; doubles with each one, up to 1
   Work total_;
-  Work begin_;                // of the sample that is being collected
-  std::deque<Work> samples_;  // older first
+  Work begin_;                 // of the sample that is being collected
+  std::vector<Work> samples_;  // older first
 };
 
 }  // namespace echoline::engine

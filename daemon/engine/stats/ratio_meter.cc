@@ -6,8 +6,8 @@
 namespace echoline::engine {
 namespace {
 
-// Requests and steps last up to some tenths of a second: a sample of one of them would be noise.
-constexpr std::uint64_t kSampleNs = 700'000'000;
+// Requests and steps last up to some tenths of a second: shorter samples would be noise.
+constexpr std::uint64_t kSampleNs = 350'000'000;
 constexpr std::uint64_t kBatches = 1;
 // Of work that takes hardly any time, such as records from a cache.
 constexpr std::uint64_t kEnoughBatches = 128;

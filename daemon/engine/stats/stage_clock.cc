@@ -25,8 +25,7 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
 
 void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
   const std::uint64_t busy_ns = core_.fetchers->counters().busy_ns;
-  // The time of a request is reported when it ends, often after several ticks: what is more than
-  // this tick's is counted with the next ticks.
+  // The clock of the ticks is read earlier: what is more than this tick took counts with the next.
   const std::uint64_t busy = std::min(busy_ns - fetch_busy_seen_ns_, passed_ns);
   fetch_busy_seen_ns_ += busy;
   fetch_.busy_ns += busy;
@@ -60,9 +59,22 @@ void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
 
 std::vector<StageStats> StageClock::stages() const { return {fetch_, prep_, publish_}; }
 
+// Large answers come side by side and end together: counted at their ends alone, the rate of a slow
+// store would jump between nothing and all of them.
+void StageClock::count_fetched() {
+  const record::Index& index = core_.data_set->index();
+  const std::uint64_t record_bytes =
+      std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
+  const std::uint64_t now = core_.fetchers->counters().records +
+                            core_.fetchers->source_counters().arriving / record_bytes;
+  // Records are delivered a moment after their answer is complete.
+  fetched_ = std::max(fetched_, now);
+}
+
 void StageClock::tick_ratio() {
+  count_fetched();
   const StreamCounters& counters = *core_.counters;
-  ratio_.see({.fetch = {fetch_.busy_ns, core_.fetchers->counters().records},
+  ratio_.see({.fetch = {fetch_.busy_ns, fetched_},
               .first = {counters.prepare_first_ns.load(), counters.prepare_first_rows.load()},
               .again = {counters.prepare_again_ns.load(), counters.prepare_again_rows.load()},
               .trained = {trained_ns_, counters.batches.load()}});

@@ -15,7 +15,7 @@ class AutoFactor {
   static constexpr std::uint64_t kDwellNs = 4'000'000'000;
   // Smaller differences are no reason for a change, and neither are those within `kErrors` standard
   // errors of R.
-  static constexpr double kTolerance = 0.07;
+  static constexpr double kTolerance = 0.05;
   static constexpr double kErrors = 3;
 
   // R that is unknown for so long may stay so, as that of a trainer which takes few batches.

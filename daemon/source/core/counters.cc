@@ -7,9 +7,10 @@ namespace echoline::source {
 Counters& Counters::operator+=(const Counters& other) {
   for (const auto number :
        {&Counters::requests_ok, &Counters::requests_retried, &Counters::requests_failed,
-        &Counters::requests_redirected, &Counters::bytes, &Counters::in_flight, &Counters::limit,
-        &Counters::checked, &Counters::damaged, &Counters::hedges_won, &Counters::hedges_lost,
-        &Counters::replaced_won, &Counters::replaced_lost, &Counters::answer_ns}) {
+        &Counters::requests_redirected, &Counters::bytes, &Counters::arriving, &Counters::in_flight,
+        &Counters::limit, &Counters::checked, &Counters::damaged, &Counters::hedges_won,
+        &Counters::hedges_lost, &Counters::replaced_won, &Counters::replaced_lost,
+        &Counters::answer_ns}) {
     this->*number += other.*number;
   }
   for (std::size_t reason = 0; reason < wait_ns.size(); ++reason) {
@@ -27,7 +28,7 @@ void SharedCounters::add_latency(std::uint64_t ns, std::uint64_t answer_ns) {
 
 void SharedCounters::end(bool well) {
   add(well ? ok : failed, 1);
-  in_flight.fetch_sub(1, std::memory_order_relaxed);
+  take(in_flight, 1);
 }
 
 Counters SharedCounters::snapshot() const {
@@ -39,6 +40,7 @@ Counters SharedCounters::snapshot() const {
   counters.requests_failed = load(failed);
   counters.requests_redirected = load(redirected);
   counters.bytes = load(bytes);
+  counters.arriving = load(arriving);
   counters.in_flight = load(in_flight);
   counters.limit = load(limit);
   counters.checked = load(checked);

@@ -37,6 +37,7 @@ struct Counters {
   std::uint64_t requests_failed = 0;
   std::uint64_t requests_redirected = 0;  // answered with another address, which was asked at once
   std::uint64_t bytes = 0;
+  std::uint64_t arriving = 0;  // of `bytes`, those of answers that are not complete yet
   std::uint64_t in_flight = 0;
   std::uint64_t limit = 0;          // on requests in flight at the endpoint; 0: no limit
   std::uint64_t checked = 0;        // whole objects that matched the store's checksum
@@ -56,11 +57,14 @@ struct Counters {
 class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
-  Count ok{0}, retried{0}, failed{0}, redirected{0}, bytes{0}, in_flight{0}, limit{0}, checked{0},
-      damaged{0}, hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
+  Count ok{0}, retried{0}, failed{0}, redirected{0}, bytes{0}, arriving{0}, in_flight{0}, limit{0},
+      checked{0}, damaged{0}, hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);
+  }
+  static void take(Count& count, std::uint64_t less) {
+    count.fetch_sub(less, std::memory_order_relaxed);
   }
   void add_wait(WaitReason reason, std::uint64_t ns) {
     add(wait_ns_[static_cast<std::size_t>(reason)], ns);

@@ -59,6 +59,8 @@ Attempt::Attempt(AttemptRole role, HttpOperation& operation, const Attempt*& ans
       counters_(counters),
       begin_ns_(monotonic_ns()) {}
 
+Attempt::~Attempt() { SharedCounters::take(counters_.arriving, bytes_); }
+
 bool Attempt::on_response(const HttpResponse& response) {
   response_ = response;
   if (!is_success()) return true;
@@ -80,6 +82,7 @@ bool Attempt::take_over(const HttpResponse& response) {
 
 bool Attempt::on_body(std::span<const std::byte> bytes) {
   SharedCounters::add(counters_.bytes, bytes.size());
+  SharedCounters::add(counters_.arriving, bytes.size());
   bytes_ += bytes.size();
   // An attempt that was replaced ends here, with its next bytes.
   if (is_success()) return answered_ == this && operation_.consume(bytes);

@@ -27,6 +27,9 @@ class Attempt : public HttpSink {
  public:
   Attempt(AttemptRole role, HttpOperation& operation, const Attempt*& answered,
           SharedCounters& counters);
+  ~Attempt() override;
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
 
   bool on_response(const HttpResponse& response) override;
   bool on_body(std::span<const std::byte> bytes) override;
