@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analyze/picture.h"
+#include "analyze/store_rates.h"
 #include "analyze/what_if.h"
 #include "base/pluralize.h"
 #include "config/values.h"
@@ -131,6 +132,7 @@ std::string measures_text(const Measures& measured) {
         1e3 * requests.answer_seconds, 1e3 * requests.body_seconds, requests.in_flight,
         requests.in_flight_max);
   }
+  text += store_rates_text(measured);
   text += fmt::format("echo     {} x {:.3g}\n", name_of(measured.place), measured.factor);
   for (const StepTime& step : measured.steps) {
     text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
@@ -195,6 +197,20 @@ Json answer_json(const Answer& answer) {
   return json;
 }
 
+Json store_rates_json(const StoreRates& rates) {
+  Json json = {{"endpoint", rates.endpoint},
+               {"answers", rates.short_answers ? "short" : "long"},
+               {"points", Json::array()}};
+  for (const StoreRate& point : rates.points) {
+    json["points"].push_back({{"in_flight", point.in_flight},
+                              {"bytes_per_second", point.bytes_per_second},
+                              {"answer_bytes", point.answer_bytes},
+                              {"windows", point.windows},
+                              {"age_seconds", point.age_seconds}});
+  }
+  return json;
+}
+
 Json measures_json(const Measures& measured) {
   const Setting now = present_setting(measured);
   Json json = {{"seconds", measured.seconds},
@@ -209,6 +225,8 @@ Json measures_json(const Measures& measured) {
                  {"body_seconds", measured.requests.body_seconds},
                  {"in_flight", measured.requests.in_flight},
                  {"in_flight_max", measured.requests.in_flight_max}}},
+               {"concurrency", measured.concurrency},
+               {"store_rates", Json::array()},
                {"cache_records", measured.cache_records},
                {"cached_share", measured.cached},
                {"passes", measured.passes},
@@ -222,6 +240,9 @@ Json measures_json(const Measures& measured) {
                {"echo_point", name_of(measured.place)},
                {"echo_factor", measured.factor},
                {"steps", Json::array()}};
+  for (const StoreRates& rates : measured.store_rates) {
+    json["store_rates"].push_back(store_rates_json(rates));
+  }
   for (const StepTime& step : measured.steps) {
     json["steps"].push_back(
         {{"step", step.step}, {"seconds_a_row", step.seconds_a_row}, {"share", step.share}});
@@ -267,7 +288,7 @@ std::string analysis_text(const Analysis& analysis) {
 
 std::string analysis_svg(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
-  return curves_svg(analysis.stream, analysis.curves,
+  return curves_svg(analysis.stream, analysis.curves, store_curves(measured),
                     trainer_rows(measured, present_setting(measured)));
 }
 

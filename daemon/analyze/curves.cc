@@ -24,14 +24,14 @@ class Drawer {
   explicit Drawer(const Measures& measures) : measures_(measures) {}
 
   Curve draw(Curve curve, const std::vector<double>& values, const Change& change) const {
-    curve.now.rows = predict(measures_, present_setting(measures_)).rows;
+    curve.now.rate = predict(measures_, present_setting(measures_)).rows;
     for (const double x : values) {
       Setting setting = present_setting(measures_);
       change(setting, x);
       const double rows = predict(measures_, setting).rows;
       if (std::isfinite(rows)) curve.points.push_back({x, rows});
     }
-    if (!std::isfinite(curve.now.rows)) curve.points.clear();
+    if (!std::isfinite(curve.now.rate)) curve.points.clear();
     return curve;
   }
 
@@ -64,7 +64,7 @@ std::vector<double> scales_shown() {
 
 double Curve::most() const {
   double most = 0;
-  for (const CurvePoint& point : points) most = std::max(most, point.rows);
+  for (const CurvePoint& point : points) most = std::max(most, point.rate);
   return most;
 }
 
@@ -90,16 +90,20 @@ std::vector<Curve> curves_of(const Measures& measures) {
         one.place = place;
         one.factor = x;
       }));
-  curves.push_back(drawer.draw(
-      {.key = "store.rate", .title = "rate of the store, today is 1", .unit = "x", .now = {1}},
-      scales_shown(), [](Setting& one, double x) { one.store_scale = x; }));
+  curves.push_back(drawer.draw({.key = "store.rate",
+                                .title = "rate of the store, today is 1",
+                                .unit = "x",
+                                .has_log_scale = true,
+                                .now = {1}},
+                               scales_shown(),
+                               [](Setting& one, double x) { one.store_scale = x; }));
   return curves;
 }
 
 std::optional<Curve> most_telling(const std::vector<Curve>& curves) {
   std::optional<Curve> best;
   for (const Curve& curve : curves) {
-    const double reached = best ? best->most() : curve.now.rows;
+    const double reached = best ? best->most() : curve.now.rate;
     if (curve.most() > reached * kGain) best = curve;
   }
   return best;
@@ -116,15 +120,15 @@ std::string curve_text(const Curve& curve) {
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const CurvePoint& point = curve.points[i];
     // A rate of 0 is the lowest block, the highest rate the full one.
-    const auto height = static_cast<std::size_t>(std::lround(point.rows / most * 7));
+    const auto height = static_cast<std::size_t>(std::lround(point.rate / most * 7));
     blocks += kBlocks.at(std::min<std::size_t>(height, 7));
     const double distance = std::abs(point.x - curve.now.x);
     if (distance < std::abs(curve.points[today].x - curve.now.x)) today = i;
   }
   return fmt::format("curve    {} from {} to {}: {:.1f} to {:.1f} rows/s; ^ is today, {}\n",
                      curve.key, x_text(curve, curve.points.front().x),
-                     x_text(curve, curve.points.back().x), curve.points.front().rows,
-                     curve.points.back().rows, x_text(curve, curve.now.x)) +
+                     x_text(curve, curve.points.back().x), curve.points.front().rate,
+                     curve.points.back().rate, x_text(curve, curve.now.x)) +
          fmt::format("         {}\n         {}^\n", blocks, std::string(today, ' '));
 }
 

@@ -1,4 +1,5 @@
-// The predicted rate of a stream over one setting, with the present one on it.
+// A rate over one number, with today's point on it: predictions for a stream over one setting, and
+// measured rates of a store (store_rates.h).
 #pragma once
 
 #include <optional>
@@ -11,17 +12,19 @@ namespace echoline::analyze {
 
 struct CurvePoint {
   double x = 0;
-  double rows = 0;  // per second, of one pass; finite
+  double rate = 0;  // finite
 };
 
 struct Curve {
   std::string key;                   // as in a question: "cache.share"
   std::string title;                 // "share of the records in caches"
   std::string unit{};                // after a value of x: "%"
+  std::string quantity{"rows/s"};    // what the rate is; rows are those of one pass
+  bool has_log_scale = false;        // of x
   std::vector<CurvePoint> points{};  // ascending x; empty: the rate is unknown
   CurvePoint now{};
 
-  double most() const;  // rows
+  double most() const;  // rate
 };
 
 // Workers, cache, echo factor, store: what is easy to change first. Pure functions.

@@ -33,6 +33,22 @@ struct StoreRequests {
   double in_flight_max = 0;   // that read.concurrency and read.read_ahead allow
 };
 
+// Means over windows, as RatePoint of the control service has them.
+struct StoreRate {
+  double in_flight = 0;  // requests
+  double bytes_per_second = 0;
+  double answer_bytes = 0;
+  std::uint64_t windows = 0;
+  double age_seconds = 0;  // of the last window
+};
+
+// What the daemon got from an endpoint, for all its streams, at each number of requests in flight.
+struct StoreRates {
+  std::string endpoint;
+  bool short_answers = false;
+  std::vector<StoreRate> points{};  // ascending requests; empty: none was measured
+};
+
 // Rates are per second, over the time in which the part worked; 0: unknown.
 struct Measures {
   double seconds = 0;        // the interval
@@ -51,9 +67,11 @@ struct Measures {
 
   double store_records = 0;  // S: per second, while reads were at the store
   StoreRequests requests{};
-  double cache_records = 0;   // C: the same for caches; 0: takes no time, as memory
-  double cached = 0;          // share of the records that came from caches
-  std::uint64_t records = 0;  // of the data set
+  std::uint64_t concurrency = 0;          // read.concurrency, over the sources
+  std::vector<StoreRates> store_rates{};  // also from before the interval
+  double cache_records = 0;               // C: the same for caches; 0: takes no time, as memory
+  double cached = 0;                      // share of the records that came from caches
+  std::uint64_t records = 0;              // of the data set
   std::uint64_t record_bytes = 0;
 
   Place place = Place::kNone;

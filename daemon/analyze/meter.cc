@@ -87,6 +87,23 @@ StoreRequests measure_requests(const v1::StreamStatus& first, const v1::StreamSt
           .in_flight_max = std::min(static_cast<double>(after.concurrency()), ahead)};
 }
 
+std::vector<StoreRates> store_rates(const v1::Source& source) {
+  std::vector<StoreRates> all;
+  for (const v1::EndpointRates& rates : source.rates()) {
+    StoreRates& one = all.emplace_back();
+    one.endpoint = rates.endpoint();
+    one.short_answers = rates.short_answers();
+    for (const v1::RatePoint& point : rates.points()) {
+      one.points.push_back({.in_flight = point.in_flight(),
+                            .bytes_per_second = point.bytes_per_second(),
+                            .answer_bytes = point.answer_bytes(),
+                            .windows = point.windows(),
+                            .age_seconds = point.age_seconds()});
+    }
+  }
+  return all;
+}
+
 // What the workers spend on a row, in seconds of a core.
 void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last,
                      Measures& measures) {
@@ -210,6 +227,8 @@ Result<Measures> Meter::measures() const {
   measure_workers(*first_, *last_, measures);
   measure_fetch(*first_, *last_, measures);
   measures.requests = measure_requests(*first_, *last_, measures.passes);
+  measures.concurrency = last_->source().concurrency();
+  measures.store_rates = store_rates(last_->source());
   return measures;
 }
 

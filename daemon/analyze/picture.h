@@ -8,9 +8,9 @@
 
 namespace echoline::analyze {
 
-// An SVG document: a diagram for each curve, with today's point and the rate that the trainers
-// take. `trainer_rows`: infinite if unknown. Pure function.
+// An SVG document: a diagram for each curve, with today's point. Those of predictions have a common
+// scale and the rate that the trainers take. `trainer_rows`: infinite if unknown. Pure function.
 std::string curves_svg(const std::string& stream, const std::vector<Curve>& curves,
-                       double trainer_rows);
+                       const std::vector<Curve>& store_curves, double trainer_rows);
 
 }  // namespace echoline::analyze

@@ -27,15 +27,15 @@ TEST(Curves, GoThroughTodayAndWhatTheModelPredicts) {
         curve.points.begin(), curve.points.end(),
         [&](const CurvePoint& point) { return std::abs(point.x - curve.now.x) < 1e-9; });
     ASSERT_NE(today, curve.points.end()) << curve.key;
-    EXPECT_NEAR(today->rows, curve.now.rows, 1e-6) << curve.key;
-    EXPECT_NEAR(curve.now.rows, 100, 1e-6) << curve.key;
+    EXPECT_NEAR(today->rate, curve.now.rate, 1e-6) << curve.key;
+    EXPECT_NEAR(curve.now.rate, 100, 1e-6) << curve.key;
   }
   EXPECT_NEAR(curves[0].most(), 100, 1e-6) << "more workers do not help";
   EXPECT_NEAR(curves[1].most(), 400, 1e-6);
-  EXPECT_NEAR(curves[1].points[16].rows, 200, 1e-6) << "half of the records in a cache";
-  EXPECT_NEAR(curves[2].points[16].rows, 400, 1e-6) << "with the factor 4.5";
-  EXPECT_NEAR(curves[3].points[0].rows, 25, 1e-6) << "a store at a quarter of its rate";
-  EXPECT_NEAR(curves[3].points[24].rows, 200, 1e-6) << "a store at twice its rate";
+  EXPECT_NEAR(curves[1].points[16].rate, 200, 1e-6) << "half of the records in a cache";
+  EXPECT_NEAR(curves[2].points[16].rate, 400, 1e-6) << "with the factor 4.5";
+  EXPECT_NEAR(curves[3].points[0].rate, 25, 1e-6) << "a store at a quarter of its rate";
+  EXPECT_NEAR(curves[3].points[24].rate, 200, 1e-6) << "a store at twice its rate";
 }
 
 TEST(Curves, TheMostTellingOneIsTheFirstWithTheHighestGain) {

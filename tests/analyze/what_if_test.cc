@@ -87,6 +87,15 @@ v1::WatchStatsResponse answer_at(std::uint64_t batches) {
   source.set_bytes(4000 * batches);
   source.set_concurrency(16);
   source.set_read_ahead_bytes(4000);
+  v1::EndpointRates& rates = *source.add_rates();
+  rates.set_endpoint("http://store:80");
+  rates.set_short_answers(true);
+  v1::RatePoint& point = *rates.add_points();
+  point.set_in_flight(4);
+  point.set_bytes_per_second(40'000 + static_cast<double>(batches));
+  point.set_answer_bytes(1000);
+  point.set_windows(batches);
+  point.set_age_seconds(0.5);
   stream.add_caches();
   v1::Consumer& trainer = *stream.add_consumers();
   trainer.set_job("default");
@@ -116,6 +125,17 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   EXPECT_NEAR(measured->requests.body_seconds, 0.06, 1e-9);
   EXPECT_NEAR(measured->requests.in_flight, 4, 1e-9);
   EXPECT_NEAR(measured->requests.in_flight_max, 4, 1e-9) << "of 1,000 bytes each";
+  EXPECT_EQ(measured->concurrency, 16U);
+  ASSERT_EQ(measured->store_rates.size(), 1);
+  EXPECT_EQ(measured->store_rates[0].endpoint, "http://store:80");
+  EXPECT_TRUE(measured->store_rates[0].short_answers);
+  ASSERT_EQ(measured->store_rates[0].points.size(), 1);
+  const StoreRate& point = measured->store_rates[0].points[0];
+  EXPECT_EQ(point.in_flight, 4);
+  EXPECT_EQ(point.bytes_per_second, 40'060) << "of the last answer";
+  EXPECT_EQ(point.answer_bytes, 1000);
+  EXPECT_EQ(point.windows, 60U);
+  EXPECT_EQ(point.age_seconds, 0.5);
   // 40 records/s of the store are 80 % of the fresh ones, and each has two uses.
   const auto analysis = analyze("train", *measured, {"echo.factor=4", "store.latency=140ms"});
   ASSERT_TRUE(analysis.ok());

@@ -3,17 +3,19 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
 
-from support import photos
+from support import photos, slow_line
 from support.daemon_process import stream_yaml
 from support.process_case import ProcessCase, main
 from support.programs import binary, end_with_parent, run_echoline, wait_until
 
 RECORDS, BATCH = 60, 8
 STORE = 200  # records per second
+LINE = 20  # MB/s of the web server
 
 
 class AnalyzeConfig(ProcessCase):
@@ -76,14 +78,31 @@ class AnalyzeConfig(ProcessCase):
         self.assertEqual(len(list((self.state / "indexes").glob("*.idx"))), 1)
         self.assertEqual([path.name for path in self.state.iterdir()], ["indexes"])
 
-    def test_without_a_rate_of_the_trainers_no_stall_is_predicted(self):
-        done = self.analyze("--set", "daemon.workers=2")
+    def add_stream_of_a_web_server(self):
+        """The stream `web`: four requests at a time over a line of LINE MB/s."""
+        line = slow_line.Line()
+        line.bytes_per_second = LINE * 1e6
+        server = self.resource(slow_line.Server(self.place, line))
+        (self.place / "tokens.bin").write_bytes(os.urandom(16_000_000))
+        steps = [f"read: {{url: '{server.url}/tokens.bin', format: tokens, tokens: {{length: 4000}}, concurrency: 4}}",
+                 "decode: {tokens: {key: tokens, as: uint16, shape: [4000]}}", f"batch: {{size: {BATCH}}}"]
+        with self.config.open("a", encoding="utf-8") as config:
+            config.write(stream_yaml(steps, name="web"))
+
+    def test_without_a_rate_of_the_trainers_no_stall_is_predicted_and_the_store_has_a_rate_for_its_number_of_requests(self):
+        self.add_stream_of_a_web_server()
+        done = self.analyze("--set", "daemon.workers=2", stream="web")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("limit    storage; batches are taken as fast as they come\n", done.stdout)
         self.assertIn("G        unknown: say with --trainer-rate", done.stdout)
         self.assertIn("from 2 workers", done.stdout)
         self.assertRegex(done.stdout, r"nothing changes +[\d.]+ +[\d.]+ +- storage")
         self.assertNotIn("gain ", done.stdout)
+        self.assertRegex(done.stdout, r"\nrates    of http://127.0.0.1:\d+ by requests in flight")
+        point = re.search(r"\n +[34] +([\d.]+) +\d+ +\d+ +\d+ s ago █{20}\n"
+                          r" +this is the only number that was measured; read.concurrency is 4\n", done.stdout)
+        self.assertIsNotNone(point, done.stdout)
+        self.assertLess(abs(float(point.group(1)) / LINE - 1), 0.3, done.stdout)
 
     def test_errors_leave_nothing(self):
         for stream, said in (("none", "pipeline.yaml: no stream 'none' in it"),

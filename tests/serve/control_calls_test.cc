@@ -282,6 +282,15 @@ TEST_F(ControlCalls, WatchingSendsTheDaemonAndItsStreamsInEachInterval) {
   EXPECT_EQ(stream.source().requests_ok(), 11U);
   EXPECT_DOUBLE_EQ(stream.source().wait_seconds().at("throttled"), 2.5);
   EXPECT_EQ(stream.source().latency().counts_size(), stream.source().latency().bounds_size() + 1);
+  ASSERT_EQ(stream.source().rates_size(), 1);
+  const v1::EndpointRates& rates = stream.source().rates(0);
+  EXPECT_EQ(rates.endpoint(), "http://store:1");
+  EXPECT_TRUE(rates.short_answers());
+  EXPECT_DOUBLE_EQ(rates.points(0).in_flight(), 16);
+  EXPECT_DOUBLE_EQ(rates.points(0).bytes_per_second(), 4e6);
+  EXPECT_DOUBLE_EQ(rates.points(0).answer_bytes(), 1e5);
+  EXPECT_EQ(rates.points(0).windows(), 3U);
+  EXPECT_LT(rates.points(0).age_seconds(), 30);
   EXPECT_EQ(stream.caches(0).failures().at("full"), 1U);
   EXPECT_DOUBLE_EQ(stream.consumers(0).wait_seconds_by_cause().at("prep"), 2);
   EXPECT_EQ(stream.consumers(0).changes(0).block(), 12U);

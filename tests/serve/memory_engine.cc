@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "config/pipeline.h"
 
 namespace echoline::serve {
@@ -160,7 +161,14 @@ void MemoryEngine::drain(std::chrono::milliseconds /*patience*/) {}
 
 namespace {
 
-void add_waits(engine::StreamStats& stats) {
+void add_waits_and_rates(engine::StreamStats& stats) {
+  stats.store_rates = {{.endpoint = "http://store:1",
+                        .short_answers = true,
+                        .points = {{.in_flight = 16,
+                                    .bytes_per_second = 4e6,
+                                    .answer_bytes = 1e5,
+                                    .windows = 3,
+                                    .last_ns = monotonic_ns()}}}};
   stats.endpoint_wait_ns["s3://photos"] = 1'000'000'000;
   stats.step_wait_ns["decode image"] = 2'000'000'000;
 }
@@ -192,7 +200,7 @@ engine::StreamStats MemoryEngine::full_stats(const std::string& name) {
   stats.records_bad["corrupt"] = 2;
   stats.stages.push_back({"prep", 1'500'000'000, 2'000'000'000, 3'000'000'000});
   stats.steps.push_back({"decode image", 64, 1'000'000'000});
-  add_waits(stats);
+  add_waits_and_rates(stats);
   engine::ReportedLoss& loss = stats.reported_losses.emplace_back();
   loss.job = "default";
   loss.rows[0] = 64;

@@ -85,6 +85,8 @@ TEST(ThroughputSearch, TinyAnswersGetTheCapAndNothingIsTried) {
     EXPECT_EQ(run.search.limit(), 128U);
     run.go(far, 0.01);
   }
+  for (const RatePoint& point : run.search.rates(true).points())
+    EXPECT_DOUBLE_EQ(point.answer_bytes, double(kShortAnswer));
 }
 
 TEST(ThroughputSearch, AStoreThatNeedsManyKeepsThemAndLosesLittleToTrying) {
@@ -139,6 +141,24 @@ TEST(ThroughputSearch, WhatIsHardlyAskedTellsNothing) {
   run.search.set_cap(128);
   run.go(far, 30, 5);
   EXPECT_EQ(run.search.limit(), 16U);
+  EXPECT_TRUE(run.search.rates(false).points().empty());
+}
+
+TEST(ThroughputSearch, KeepsTheRateOfTheStoreAtEachNumberThatItTried) {
+  Transfer run;
+  run.search.set_cap(128);
+  const auto store = [](std::size_t requests) { return std::min(25e6 * double(requests), 600e6); };
+  run.go(store, 60);
+  const std::vector<RatePoint> points = run.search.rates(false).points();
+  ASSERT_GE(points.size(), 3);
+  for (const RatePoint& point : points) {
+    // Requests that began under another limit are not in flight any more when a window begins.
+    const auto requests = static_cast<std::size_t>(point.in_flight);
+    EXPECT_DOUBLE_EQ(point.in_flight, static_cast<double>(requests));
+    EXPECT_NEAR(point.bytes_per_second / store(requests), 1, 0.02) << requests;
+    EXPECT_DOUBLE_EQ(point.answer_bytes, double(kLongAnswer));
+  }
+  EXPECT_TRUE(run.search.rates(true).points().empty());
 }
 
 TEST(ThroughputSearch, ACapHoldsAtOnceAndAHigherOneIsRoomAtOnceForShortAnswers) {

@@ -258,11 +258,12 @@ struct StreamStats {
   std::uint64_t read_ahead_target_bytes = 0;
   std::map<std::string, std::uint64_t> memory_bytes;  // by use: ring, window, read_ahead, cache
   source::Counters source;
-  std::string source_scheme;              // file, s3
-  std::uint64_t source_concurrency = 0;   // requests in flight that the settings allow
-  std::uint64_t read_ahead_bytes = 0;     // that a pass may have requested and not used
-  std::vector<cache::LevelStats> caches;  // by level, of those there are
-  std::uint64_t records_ordered = 0;      // and not there yet
+  std::vector<source::EndpointRates> store_rates;  // of its endpoints, for all streams together
+  std::string source_scheme;                       // file, s3
+  std::uint64_t source_concurrency = 0;            // requests in flight that the settings allow
+  std::uint64_t read_ahead_bytes = 0;              // that a pass may have requested and not used
+  std::vector<cache::LevelStats> caches;           // by level, of those there are
+  std::uint64_t records_ordered = 0;               // and not there yet
   RecentStats recent;
   std::optional<RemoteStats> remote;
   std::optional<ServedStats> served;

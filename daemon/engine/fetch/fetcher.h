@@ -53,6 +53,7 @@ class Fetcher : public Agent {
   void request(std::vector<FetchRequest> requests);
   FetchCounters counters() const;
   source::Counters source_counters() const { return store_.counters(); }
+  std::vector<source::EndpointRates> store_rates() const { return store_.rates(); }
   // Null where nothing is prepared elsewhere.
   const RemoteReader* remote() const { return remote_.get(); }
   const ReadsInFlight& reads() const { return store_.reads(); }

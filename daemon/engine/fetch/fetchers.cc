@@ -76,6 +76,19 @@ source::Counters Fetchers::source_counters() const {
   return sum;
 }
 
+std::vector<source::EndpointRates> Fetchers::store_rates() const {
+  std::vector<source::EndpointRates> all;
+  for (const auto& fetcher : fetchers_) {
+    for (source::EndpointRates& rates : fetcher->store_rates()) {
+      const bool is_known = std::any_of(all.begin(), all.end(), [&](const auto& other) {
+        return other.endpoint == rates.endpoint && other.short_answers == rates.short_answers;
+      });
+      if (!is_known) all.push_back(std::move(rates));
+    }
+  }
+  return all;
+}
+
 std::optional<RemoteStats> Fetchers::remote_stats() const {
   if (fetchers_.front()->remote() == nullptr) return std::nullopt;
   RemoteStats sum = fetchers_.front()->remote()->stats();

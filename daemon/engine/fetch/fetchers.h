@@ -25,6 +25,8 @@ class Fetchers {
   FetchCounters counters() const;
   // Sums over the sources.
   source::Counters source_counters() const;
+  // Of the sources' endpoints, each of them once.
+  std::vector<source::EndpointRates> store_rates() const;
   ReadsInFlight::View reads(std::size_t oldest_max, std::uint64_t now_ns) const;
   // Of preparation servers; nothing where all is prepared here.
   std::optional<RemoteStats> remote_stats() const;

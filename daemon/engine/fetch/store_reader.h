@@ -69,6 +69,7 @@ class StoreReader {
 
   void wake() { source_->wake(); }
   source::Counters counters() const { return source_->counters(); }
+  std::vector<source::EndpointRates> rates() const { return source_->rates(); }
   const ReadsInFlight& reads() const { return reads_; }
 
  private:

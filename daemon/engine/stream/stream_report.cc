@@ -127,6 +127,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
   stats.memory_bytes["window"] = counters.window_bytes.load();
   stats.memory_bytes["encoded"] = counters.encoded_bytes.load();
   stats.source = core.fetchers->source_counters();
+  stats.store_rates = core.fetchers->store_rates();
   const FetchCounters fetched = core.fetchers->counters();
   stats.records_agreed = fetched.agreed;
   stats.records_disagreed = fetched.disagreed;

@@ -1,6 +1,7 @@
 // Converts nanoseconds to seconds, and sums memory over its uses and waits over their causes.
 #include "serve/control/stream_status.h"
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -84,6 +85,21 @@ void fill_counts(const engine::StreamStats& stats, v1::StreamStatus& status) {
   }
 }
 
+void fill_rates(const source::EndpointRates& stats, std::uint64_t now_ns,
+                v1::EndpointRates& rates) {
+  rates.set_endpoint(to_utf8(stats.endpoint));
+  rates.set_short_answers(stats.short_answers);
+  for (const source::RatePoint& measured : stats.points) {
+    v1::RatePoint& point = *rates.add_points();
+    point.set_in_flight(measured.in_flight);
+    point.set_bytes_per_second(measured.bytes_per_second);
+    point.set_answer_bytes(measured.answer_bytes);
+    point.set_windows(measured.windows);
+    // A window can have ended since `now_ns`.
+    point.set_age_seconds(to_seconds(now_ns - std::min(now_ns, measured.last_ns)));
+  }
+}
+
 void fill_source(const engine::StreamStats& stats, v1::Source& source) {
   const source::Counters& counters = stats.source;
   source.set_scheme(stats.source_scheme);
@@ -109,6 +125,10 @@ void fill_source(const engine::StreamStats& stats, v1::Source& source) {
   source.set_answer_seconds(to_seconds(counters.answer_ns));
   source.set_concurrency(stats.source_concurrency);
   source.set_read_ahead_bytes(stats.read_ahead_bytes);
+  const std::uint64_t now_ns = monotonic_ns();
+  for (const source::EndpointRates& rates : stats.store_rates) {
+    fill_rates(rates, now_ns, *source.add_rates());
+  }
 }
 
 void fill_indexing(const engine::IndexingStats& stats, v1::Indexing& indexing) {

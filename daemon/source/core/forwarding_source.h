@@ -35,6 +35,7 @@ class ForwardingSource : public Source {
   void count_damaged() override { inner_->count_damaged(); }
   void wake() override { inner_->wake(); }
   Counters counters() const override { return inner_->counters(); }
+  std::vector<EndpointRates> rates() const override { return inner_->rates(); }
 
  protected:
   std::unique_ptr<Source> inner_;

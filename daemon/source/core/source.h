@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "source/core/access.h"
 #include "source/core/counters.h"
+#include "source/core/endpoint_rates.h"
 
 namespace echoline::v1 {
 class Read;
@@ -67,7 +68,7 @@ inline constexpr std::uint32_t kAnswersMax = 4;
 inline constexpr std::uint32_t kEqualAnswersMax = 8;
 
 // Threads: one thread at a time calls list, list_all, put, submit, poll and forget; any thread may
-// call wake and counters.
+// call wake, counters and rates.
 class Source {
  public:
   virtual ~Source() = default;
@@ -107,6 +108,9 @@ class Source {
 
   virtual void wake() = 0;
   virtual Counters counters() const = 0;
+  // What was measured at the source's endpoint, by all streams of the process; nothing where the
+  // number of requests is not searched for, as in local files.
+  virtual std::vector<EndpointRates> rates() const { return {}; }
 };
 
 // Every address of a brace list, in the order written: a{1..3}, a{x,y}, nested and repeated.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/shown_address.h"
 #include "source/http/learned_limits.h"
 
 namespace echoline::source {
@@ -49,6 +50,18 @@ std::size_t EndpointLimit::limit_now() const {
 bool EndpointLimit::is_reduced() const {
   const MutexLock lock(mutex_);
   return accepted_.is_reduced();
+}
+
+std::vector<EndpointRates> EndpointLimit::rates() const {
+  const std::string endpoint = shown_address(endpoint_);
+  std::vector<EndpointRates> all;
+  const MutexLock lock(mutex_);
+  for (const bool short_answers : {false, true}) {
+    std::vector<RatePoint> points = search_.rates(short_answers).points();
+    if (!points.empty()) all.push_back({endpoint, short_answers, std::move(points)});
+  }
+  if (all.empty()) all.push_back({endpoint, search_.has_short_answers()});
+  return all;
 }
 
 void EndpointLimit::join(Member& member) {

@@ -8,8 +8,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
+#include "source/core/endpoint_rates.h"
 #include "source/http/adaptive_limit.h"
 #include "source/http/throughput_search.h"
 
@@ -31,6 +33,8 @@ class EndpointLimit {
   class Member;
   std::size_t limit() const;
   bool is_reduced() const;  // the store has refused requests recently
+  // Of all members together: one for each size of answers that was measured, or one without points.
+  std::vector<EndpointRates> rates() const;
 
  private:
   // These five are called by the member of the same name.
@@ -72,6 +76,7 @@ class EndpointLimit::Member {
   void withdraw();
   std::size_t limit() const { return limit_->limit(); }
   bool is_reduced() const { return limit_->is_reduced(); }
+  const EndpointLimit& shared() const { return *limit_; }
 
  private:
   friend class EndpointLimit;

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "source/http/endpoint.h"
 
 namespace echoline::source {
 namespace {
@@ -90,9 +89,7 @@ bool HttpOperations::begin_attempt(OperationState& state) {
   const HttpRequest request = state.operation_->request(std::time(nullptr));
   // The endpoint is known only now, from the first request.
   if (!member_ && limits_.limited) {
-    const Result<Endpoint> endpoint = endpoint_of_url(request.url);
-    member_.emplace(EndpointLimit::of(endpoint.ok() ? endpoint->url() : request.url),
-                    limits_.connections_max, [this] { transfers_.wake(); });
+    member_.join(request.url, limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
   second_requests_.note_request();

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "source/core/counters.h"
-#include "source/http/endpoint_limit.h"
 #include "source/http/http_operation.h"
 #include "source/http/http_transfers.h"
+#include "source/http/late_member.h"
 #include "source/http/operation_state.h"
 #include "source/http/paused_operations.h"
 #include "source/http/second_requests.h"
@@ -37,8 +36,8 @@ struct OperationResult {
   Status status;
 };
 
-// One thread, except wake(), which any thread may call. Owns each operation until it returns it
-// with its result. The caller bounds the number of operations.
+// One thread, except wake() and rates(), which any thread may call. Owns each operation until it
+// returns it with its result. The caller bounds the number of operations.
 //
 // An operation is in exactly one state: queued (waits for room under the limit), in flight (one or
 // two attempts; may be queued for a second one), paused (until its next attempt is due), or never
@@ -64,6 +63,7 @@ class HttpOperations {
   void step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended);
 
   void wake() { transfers_.wake(); }
+  std::vector<EndpointRates> rates() const { return member_.rates(); }
 
  private:
   // Starts queued operations, oldest first, while there is room.
@@ -99,8 +99,8 @@ class HttpOperations {
   std::vector<HttpResult> results_;
   std::uint64_t slow_check_ns_ = 0;
   SecondRequests second_requests_;
-  HttpTransfers transfers_;                      // destroyed before states_: it points into them
-  std::optional<EndpointLimit::Member> member_;  // of the endpoint of the first request
+  HttpTransfers transfers_;  // destroyed before states_: it points into them
+  LateMember member_;        // of the endpoint of the first request
 };
 
 }  // namespace echoline::source

@@ -85,6 +85,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   ++window_.ends;
   window_.wanted += wanted ? 1 : 0;
   window_.most = std::max(window_.most, in_flight);
+  window_.in_flight += in_flight;
   const std::uint64_t took_ns = now_ns - window_.begin_ns;
   // Long enough, and at least two answers for each request in flight.
   if (took_ns < kWindowNs || window_.ends < 2 * window_.most) return;
@@ -92,7 +93,17 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
   window_ = {.begin_ns = now_ns};
   // Less than 80 % demand: the rate shows the consumer, not the store.
   if (whole.wanted * 5 < whole.ends * 4) return go_back();
-  close(static_cast<double>(whole.bytes) / static_cast<double>(took_ns), whole.most);
+  const double rate = static_cast<double>(whole.bytes) / static_cast<double>(took_ns);
+  note_rate(whole, rate, now_ns);
+  close(rate, whole.most);
+}
+
+void ThroughputSearch::note_rate(const Window& window, double rate, std::uint64_t now_ns) {
+  const auto ends = static_cast<double>(window.ends);
+  rates_[short_answers_ ? 1 : 0].add({.in_flight = static_cast<double>(window.in_flight) / ends,
+                                      .bytes_per_second = 1e9 * rate,
+                                      .answer_bytes = static_cast<double>(window.bytes) / ends,
+                                      .last_ns = now_ns});
 }
 
 void ThroughputSearch::close(double rate, std::size_t most) {

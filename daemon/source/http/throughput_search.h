@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "source/http/rate_curve.h"
+
 namespace echoline::source {
 
 // Hill climbing on the rate, by halving and doubling the limit. Only windows in which the demand
@@ -46,6 +48,10 @@ class ThroughputSearch {
   std::size_t limit() const { return limit_; }
   // The limit that gave long answers their best rate; 0 if none was measured in this search.
   std::size_t learned() const;
+  // The rates of the windows that count. They outlast a search: the next one adds to them. Tiny
+  // answers have none.
+  const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
+  bool has_short_answers() const { return short_answers_; }
 
   // A request has ended with so many bytes; it was one of `in_flight`. `wanted`: the demand was
   // close to the limit.
@@ -58,8 +64,9 @@ class ThroughputSearch {
     std::uint64_t begin_ns = 0;  // 0: not begun
     std::uint64_t bytes = 0;
     std::size_t ends = 0;
-    std::size_t wanted = 0;  // of the ends
-    std::size_t most = 0;    // requests in flight
+    std::size_t wanted = 0;     // of the ends
+    std::size_t most = 0;       // requests in flight
+    std::size_t in_flight = 0;  // at each end, summed
   };
   // Notes the size of an answer; true if a new search has begun because of it.
   bool note_size(std::uint64_t bytes);
@@ -67,6 +74,8 @@ class ThroughputSearch {
   void use_all();
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
+  // Adds a complete window to the rates.
+  void note_rate(const Window& window, double rate, std::uint64_t now_ns);
   // Takes the rate of a complete window.
   void close(double rate, std::size_t most);
   // Ends a trial: keeps the new limit or goes back.
@@ -89,6 +98,7 @@ class ThroughputSearch {
   std::uint32_t next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit
   Window window_;
+  RateCurve rates_[2];  // of long answers, and of short ones
 };
 
 }  // namespace echoline::source

@@ -65,6 +65,8 @@ class Throttle : public ForwardingSource {
   void wake() override;
   // Request times and waits are those of the simulated store.
   Counters counters() const override;
+  // The simulated store has no endpoint, and the rates of the real one are not those of the stream.
+  std::vector<EndpointRates> rates() const override { return {}; }
 
  private:
   struct Pending {

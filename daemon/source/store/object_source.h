@@ -45,6 +45,7 @@ class ObjectSource : public Source {
   void count_damaged() override { SharedCounters::add(counters_.damaged, 1); }
   void wake() override;
   Counters counters() const override { return counters_.snapshot(); }
+  std::vector<EndpointRates> rates() const override { return reads_.rates(); }
 
  private:
   // A read request and its parts: long requests are read in several ranges at once.
