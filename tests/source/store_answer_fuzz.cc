@@ -1,4 +1,4 @@
-// Hostile answers of Google Cloud Storage, the Hub, credential services and settings files:
+// Hostile answers of Google Cloud Storage, credential services and settings files:
 // arbitrary bytes give a value or an error, never a crash.
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include "source/credentials/command_line.h"
 #include "source/credentials/credential_answer.h"
 #include "source/store/gcs_answer.h"
-#include "source/store/hub_answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace source = echoline::source;
@@ -19,17 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto object = source::parse_gcs_object(text);
   if (object.ok() && object->version.empty()) std::abort();
   if (source::gcs_error_text(text).size() > 300) std::abort();
-  const auto tree = source::parse_hub_tree(text, "commit");
-  if (tree.ok())
-    for (const auto& entry : tree->entries)
-      if (entry.key.empty()) std::abort();
-  const auto commit = source::parse_hub_commit(text);
-  if (commit.ok() && commit->size() < 40) std::abort();
-  source::HttpResponse response;
-  response.headers = {{"link", std::string(text)}, {"x-error-message", std::string(text)}};
-  source::hub_cursor(response);
-  if (source::hub_error_text(response, text).size() > 300) std::abort();
-  if (source::hub_moved_to(text).size() > 300) std::abort();
   for (const auto& keys : {source::parse_aws_json(text), source::parse_aws_sts(text, "AssumeRole"),
                            source::parse_aws_process(text), source::parse_aws_sso(text)})
     if (keys.ok() && (keys->access_key.empty() || keys->secret_key.empty())) std::abort();

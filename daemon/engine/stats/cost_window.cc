@@ -68,7 +68,7 @@ bool CostWindow::has_changed(std::size_t recent) const {
   const Samples all = samples_;
   const Samples before = all.first(all.size() - recent), now = all.last(recent);
   const double old_ns = mean_ns(before), new_ns = mean_ns(now);
-  // All on one side: one sample can be an outlier, or half of it from before the change.
+  // All on one side: one sample can be an outlier.
   const bool one_sided = std::ranges::all_of(
       now, [&](const Work& sample) { return (sample.cost_ns() > old_ns) == (new_ns > old_ns); });
   const double count = static_cast<double>(recent);
@@ -79,11 +79,12 @@ bool CostWindow::has_changed(std::size_t recent) const {
   return one_sided && std::abs(new_ns - old_ns) > equal_within * std::max(new_ns, old_ns);
 }
 
-// A large change shows in two samples, a smaller one in four.
+// A large change shows in two samples, a smaller one in four. The first of them goes, too: the
+// change came somewhere within it.
 void CostWindow::drop_outdated() {
-  for (const std::size_t recent : {2, 4}) {
-    if (!has_changed(recent)) continue;
-    samples_.erase(samples_.begin(), samples_.end() - static_cast<std::ptrdiff_t>(recent));
+  for (const std::ptrdiff_t recent : {2, 4}) {
+    if (!has_changed(static_cast<std::size_t>(recent))) continue;
+    samples_.erase(samples_.begin(), samples_.end() - recent + 1);
     return;
   }
 }

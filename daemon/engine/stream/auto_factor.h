@@ -16,7 +16,7 @@ class AutoFactor {
   // Smaller differences are no reason for a change, and neither are those within `kErrors` standard
   // errors of R.
   static constexpr double kTolerance = 0.05;
-  static constexpr double kErrors = 3;
+  static constexpr double kErrors = 4;
 
   // R that is unknown for so long may stay so, as that of a trainer which takes few batches.
   static constexpr std::uint64_t kGuessNs = 10'000'000'000;
