@@ -11,8 +11,8 @@ usage: tests/run.sh [--sanitizers | --fuzz | --lint] [-- CTEST-OPTIONS...]
 Installs the Debian packages and Python modules that the tests need (as root; otherwise it prints the one
 apt line), builds in build/, runs every test and ends with ctest's summary. Running it again rebuilds nothing.
 
-  --sanitizers   instead: under AddressSanitizer and UndefinedBehaviorSanitizer all tests of C++ code, and those in
-                 which wrong input reaches a daemon, built by clang, which checks the daemon's locks, too; then those
+  --sanitizers   instead: under AddressSanitizer and UndefinedBehaviorSanitizer all tests of C++ code, and those of
+                 faults and damaged input with a daemon, built by clang, which checks the daemon's locks, too; then those
                  of the concurrent parts under ThreadSanitizer
   --fuzz         instead: every fuzzer for a short while, with the modules of the build for AddressSanitizer
   --lint         instead: clang-format and clang-tidy over all files

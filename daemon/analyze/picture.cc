@@ -111,7 +111,7 @@ std::string curves_svg(const std::string& stream, const std::vector<Curve>& curv
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
       width, height);
-  svg += text_at(kLeft, 24, "start", fmt::format("Stream {}: predicted rates", stream));
+  svg += text_at(kLeft, 24, "start", fmt::format("Stream {}: rates", stream));
   for (std::size_t i = 0; i < count; ++i) {
     const double left = static_cast<double>(i % kColumns) * kWidth;
     const double top = kTop + static_cast<double>(i / kColumns) * kHeight;

@@ -64,8 +64,9 @@ std::string store_rates_text(const Measures& measures) {
   for (const StoreRates& rates : measures.store_rates) {
     text += rates.points.empty()
                 ? fmt::format(
-                      "rates    of {} by requests in flight: none was measured, because too "
-                      "few requests were wanted, or answers are smaller than 32 KiB\n",
+                      "rates    of {} by requests in flight: none was measured yet; that takes "
+                      "more than one request at a time, for at least 0.25 s, with answers of 32 "
+                      "KiB and more\n",
                       rates.endpoint)
                 : table_of(rates, measures.concurrency);
   }

@@ -50,6 +50,7 @@ class Model {
     fetch();
     train();
     totals_.first = {totals_.fetch.units * 100'000, totals_.fetch.units};
+    totals_.records = totals_.record_bytes = totals_.fetch.units;  // a byte each
     ratio_meter_.see(totals_);
     const auto changed = auto_factor_.look(now_ns_, {.factor = factor_,
                                                      .is_everywhere = true,
@@ -148,6 +149,7 @@ TEST(RatioMeter, FollowsACacheThatHoldsAllRecords) {
     for (int batch = 0; batch < batches; ++batch) {
       totals.fetch.spent_ns += fetch_ns;
       totals.fetch.units += kBatchRows;
+      totals.records = totals.record_bytes = totals.fetch.units;  // a byte each
       totals.first = {totals.first.spent_ns + 1'000'000, totals.fetch.units};
       totals.trained = {totals.trained.spent_ns + 100'000'000, totals.trained.units + 1};
       meter.see(totals);
@@ -167,12 +169,35 @@ TEST(RatioMeter, KnowsRWhereDecodingIsTheLimitAndTheStoreIsHardlyBusy) {
   for (std::uint64_t batch = 1; batch <= 40; ++batch) {
     const std::uint64_t rows = batch * kBatchRows;
     meter.see({.fetch = {rows * 10'000, rows},
+               .records = rows,
+               .record_bytes = rows,
                .first = {rows * 8'000'000, rows},
                .again = {},
                .trained = {batch * 100'000'000, batch}});
   }
   EXPECT_NEAR(meter.ratio(), kBatchRows * 4e6 / 100e6, 0.01);
   EXPECT_LT(meter.error(), 0.05);
+}
+
+// Of a mixture: first only records of a byte, then only records of ten. A byte takes as long.
+TEST(RatioMeter, FollowsTheMeanSizeOfRecords) {
+  RatioMeter meter({.batch_rows = kBatchRows, .workers = 2});
+  RatioMeter::Totals totals;
+  const auto run = [&](int batches, std::uint64_t record_bytes) {
+    for (int batch = 0; batch < batches; ++batch) {
+      const std::uint64_t bytes = kBatchRows * record_bytes;
+      totals.records += kBatchRows;
+      totals.record_bytes += bytes;
+      totals.fetch = {totals.fetch.spent_ns + bytes * 5'000'000, totals.record_bytes};
+      totals.first = {totals.first.spent_ns + 1'000'000, totals.records};
+      totals.trained = {totals.trained.spent_ns + 100'000'000, totals.trained.units + 1};
+      meter.see(totals);
+    }
+  };
+  run(200, 1);
+  EXPECT_NEAR(meter.ratio(), kBatchRows * 5e6 / 100e6, 0.1);
+  run(200, 10);
+  EXPECT_NEAR(meter.ratio(), kBatchRows * 50e6 / 100e6, 1);
 }
 
 TEST(AutoFactor, ChangesNothingBeforeRIsKnownAndWaitsAfterARefusal) {

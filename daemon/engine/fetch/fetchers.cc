@@ -81,7 +81,8 @@ std::vector<source::EndpointRates> Fetchers::store_rates() const {
   for (const auto& fetcher : fetchers_) {
     for (source::EndpointRates& rates : fetcher->store_rates()) {
       const bool is_known = std::any_of(all.begin(), all.end(), [&](const auto& other) {
-        return other.endpoint == rates.endpoint && other.short_answers == rates.short_answers;
+        return other.endpoint == rates.endpoint &&
+               (rates.points.empty() || other.short_answers == rates.short_answers);
       });
       if (!is_known) all.push_back(std::move(rates));
     }

@@ -67,10 +67,12 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
       most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
   // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
-  return {.least_bytes = std::max(kLeastAheadBytes, 4 * together * mean_bytes),
+  const std::uint64_t least = std::max(kLeastAheadBytes, 4 * together * mean_bytes);
+  return {.least_bytes = least,
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
-          .first_bytes = disk ? 0 : most};
+          .first_bytes = disk ? 0 : most,
+          .near_bytes = std::min(least, std::max(kLeastAheadBytes, most / 4))};
 }
 
 // Two passes over the index when the stream is opened; sizes are already in memory.

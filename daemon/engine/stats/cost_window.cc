@@ -9,12 +9,13 @@ namespace {
 
 // Costs that differ by less count as equal.
 constexpr double kEqualWithin = 0.15;
-// A change is larger than so many standard errors. But a sample that differs by kEqualMost has
-// changed, however much those before vary; of several samples it takes less.
+// A change is larger than so many standard errors.
 constexpr double kErrors = 4;
+// However much samples vary, n of them that differ by this over the root of n have changed.
+// Differences are relative to the larger cost: 0.49 for two samples is half or twice the cost.
 constexpr double kEqualMost = 0.7;
 // Samples vary by several percent; few of them can be equal by chance.
-constexpr double kDeviationLeast = 0.05;
+constexpr double kDeviationLeast = 0.03;
 
 using Samples = std::span<const CostWindow::Work>;
 

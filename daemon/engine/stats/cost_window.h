@@ -10,9 +10,9 @@ namespace echoline::engine {
 
 // Not thread safe. Work comes in bursts, so time is cut into samples by the work and not by the
 // clock: a stage without work keeps the cost that was measured last. The cost is a mean over
-// several samples; when it changes, the samples from before are dropped: the less samples vary,
-// the smaller a change is seen. The first samples are short, so that a cost is known soon, if only
-// roughly.
+// several samples; when it changes, the samples from before are dropped, and the one in which it
+// changed. The less samples vary, the smaller a change is seen. The first samples are short, so
+// that a cost is known soon, if only roughly.
 class CostWindow {
  public:
   static constexpr std::size_t kSamplesMax = 16;

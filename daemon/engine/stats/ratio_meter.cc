@@ -15,6 +15,15 @@ constexpr std::uint64_t kEnoughBatches = 128;
 constexpr std::uint64_t kTrainedNs = 200'000'000;
 constexpr std::uint64_t kTrainedBatches = 4;
 
+// The mean size of a record follows a mixture whose weights change: it is that of so many batches.
+constexpr double kMeanBatches = 32;
+
+CostWindow::Sample of_bytes(const RatioMeter::Options& options) {
+  const double batch_bytes = std::max(1.0, options.batch_rows * options.record_bytes);
+  return {.least = {kSampleNs, static_cast<std::uint64_t>(kBatches * batch_bytes)},
+          .enough_units = static_cast<std::uint64_t>(kEnoughBatches * batch_bytes)};
+}
+
 CostWindow::Sample of_rows(const RatioMeter::Options& options) {
   return {.least = {kSampleNs, kBatches * options.batch_rows},
           .enough_units = kEnoughBatches * options.batch_rows};
@@ -24,16 +33,27 @@ CostWindow::Sample of_rows(const RatioMeter::Options& options) {
 
 RatioMeter::RatioMeter(Options options)
     : options_(options),
-      fetch_(of_rows(options)),
+      record_bytes_(options.record_bytes),
+      fetch_(of_bytes(options)),
       first_(of_rows(options)),
       again_(of_rows(options)),
       trained_({.least = {kTrainedNs, kTrainedBatches}}) {}
 
 void RatioMeter::see(const Totals& totals) {
+  see_records(totals.records, totals.record_bytes);
   fetch_.see(totals.fetch);
   first_.see(totals.first);
   again_.see(totals.again);
   trained_.see(totals.trained);
+}
+
+void RatioMeter::see_records(std::uint64_t records, std::uint64_t bytes) {
+  const auto more_records = static_cast<double>(records - records_);
+  const auto more_bytes = static_cast<double>(bytes - bytes_);
+  records_ = records;
+  bytes_ = bytes;
+  record_bytes_ += (more_bytes - more_records * record_bytes_) /
+                   (kMeanBatches * options_.batch_rows + more_records);
 }
 
 double RatioMeter::use_ns() const {
@@ -47,7 +67,7 @@ double RatioMeter::decode_ns() const {
 
 // Fetching and decoding run at the same time, so the slower of both counts.
 double RatioMeter::above_ns() const {
-  return options_.batch_rows * std::max(fetch_.cost_ns(), decode_ns());
+  return options_.batch_rows * std::max(fetch_ns(), decode_ns());
 }
 
 // In the same way: the trainer's own time for a batch, or the workers' time for its uses.
@@ -62,7 +82,7 @@ double RatioMeter::ratio() const {
 }
 
 double RatioMeter::error() const {
-  const double above = fetch_.cost_ns() >= decode_ns() ? fetch_.error() : first_.error();
+  const double above = fetch_ns() >= decode_ns() ? fetch_.error() : first_.error();
   return std::min(1.0, std::hypot(above, trained_.error()));
 }
 

@@ -15,13 +15,20 @@ class RatioMeter {
   struct Options {
     std::uint32_t batch_rows = 0;
     std::uint32_t workers = 1;
+    // Of the data set: how much data a sample of fetching has, and the mean of the first records.
+    double record_bytes = 1;
     // Each use decodes its record again (echo before `decode`), so decoding is below the echo
     // point.
     bool decodes_each_use = false;
   };
   // Counters since the stream's creation. Times of workers are sums over all of them.
   struct Totals {
-    CostWindow::Work fetch;    // time with requests in flight; records
+    // Time with requests in flight; bytes, also those of answers that are still arriving. Large
+    // answers come side by side and end together: counted at their ends, the rate of a slow store
+    // would jump between nothing and all of them.
+    CostWindow::Work fetch;
+    std::uint64_t records = 0;  // that were fetched
+    std::uint64_t record_bytes = 0;
     CostWindow::Work first;    // time of workers for rows that had to be decoded; rows
     CostWindow::Work again;    // time of workers for rows from kept samples; rows
     CostWindow::Work trained;  // time while no trainer waited; batches
@@ -36,12 +43,17 @@ class RatioMeter {
   double error() const;
 
  private:
+  void see_records(std::uint64_t records, std::uint64_t bytes);
+  double fetch_ns() const { return fetch_.cost_ns() * record_bytes_; }  // for one fresh record
   double use_ns() const;     // of workers, for one more use
   double decode_ns() const;  // for one fresh record
   double above_ns() const;   // for one batch
   double below_ns() const;
 
   const Options options_;
+  std::uint64_t records_ = 0;
+  std::uint64_t bytes_ = 0;
+  double record_bytes_;  // mean of the last ones
   CostWindow fetch_;
   CostWindow first_;
   CostWindow again_;

@@ -3,12 +3,22 @@
 #include <algorithm>
 
 namespace echoline::engine {
+namespace {
+
+double mean_record_bytes(const StreamCore& core) {
+  const record::Index& index = core.data_set->index();
+  return static_cast<double>(index.record_bytes_total()) /
+         static_cast<double>(index.record_count());
+}
+
+}  // namespace
 
 StageClock::StageClock(const StreamCore& core, std::uint32_t workers)
     : core_(core),
       workers_(workers),
       ratio_({.batch_rows = core.plan->spec().batch_rows,
               .workers = workers,
+              .record_bytes = mean_record_bytes(core),
               .decodes_each_use = core.plan->spec().echo_point == plan::EchoPoint::kRecord}) {}
 
 void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
@@ -59,22 +69,15 @@ void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
 
 std::vector<StageStats> StageClock::stages() const { return {fetch_, prep_, publish_}; }
 
-// Large answers come side by side and end together: counted at their ends alone, the rate of a slow
-// store would jump between nothing and all of them.
-void StageClock::count_fetched() {
-  const record::Index& index = core_.data_set->index();
-  const std::uint64_t record_bytes =
-      std::max<std::uint64_t>(1, index.record_bytes_total() / index.record_count());
-  const std::uint64_t now = core_.fetchers->counters().records +
-                            core_.fetchers->source_counters().arriving / record_bytes;
-  // Records are delivered a moment after their answer is complete.
-  fetched_ = std::max(fetched_, now);
-}
-
 void StageClock::tick_ratio() {
-  count_fetched();
   const StreamCounters& counters = *core_.counters;
-  ratio_.see({.fetch = {fetch_.busy_ns, fetched_},
+  const FetchCounters fetched = core_.fetchers->counters();
+  // Bytes of answers that were not records, such as gaps between them, leave the sum when the
+  // answer is complete. A read of 16 MiB and more comes in several answers.
+  arrived_ = std::max(arrived_, fetched.bytes + core_.fetchers->source_counters().arriving);
+  ratio_.see({.fetch = {fetch_.busy_ns, arrived_},
+              .records = fetched.records,
+              .record_bytes = fetched.bytes,
               .first = {counters.prepare_first_ns.load(), counters.prepare_first_rows.load()},
               .again = {counters.prepare_again_ns.load(), counters.prepare_again_rows.load()},
               .trained = {trained_ns_, counters.batches.load()}});

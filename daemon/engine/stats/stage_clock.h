@@ -35,13 +35,12 @@ class StageClock {
   void tick_prep(std::uint64_t passed_ns, const StageView& view);
   void tick_publish(std::uint64_t passed_ns, const StageView& view);
   void tick_ratio();
-  void count_fetched();
 
   const StreamCore& core_;
   const std::uint32_t workers_;
   std::uint64_t last_ns_ = 0;
   std::uint64_t fetch_busy_seen_ns_ = 0;
-  std::uint64_t fetched_ = 0;  // records, of which a part may still be arriving
+  std::uint64_t arrived_ = 0;  // bytes
   std::uint64_t prep_busy_seen_ns_ = 0;
   std::uint64_t trained_ns_ = 0;  // while there were trainers and none waited
   StageStats fetch_{.stage = "fetch"};

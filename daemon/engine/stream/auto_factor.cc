@@ -27,13 +27,12 @@ std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& 
   const auto wanted =
       static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
   const double difference = std::abs(static_cast<double>(wanted) / seen.factor - 1);
-  if (difference <= kTolerance && seen.is_everywhere) {
+  if (difference <= std::max(kTolerance, kErrors * seen.error) && seen.is_everywhere) {
     is_settled_ |= seen.error <= kErrorSettled;
     pause_ns_ = 0;
     return std::nullopt;
   }
   if (now_ns < not_before_ns_ || seen.error > kErrorMost) return std::nullopt;
-  if (difference <= kErrors * seen.error && seen.is_everywhere) return std::nullopt;
   not_before_ns_ = now_ns + kDwellNs;
   return wanted;
 }

@@ -26,8 +26,8 @@ class EchoFactor {
 
   // As FactorControl::begin_with, with what an earlier daemon kept.
   void begin_with(std::uint32_t factor);
-  // A trainer that begins from a state brings the factor that an earlier daemon measured: with
-  // `factor: auto` it is the present one, unless this daemon has made a change of its own.
+  // The first trainer of this daemon may bring a state, and with it the factor that an earlier
+  // daemon measured: with `factor: auto` it is the present one then, if no factor was kept.
   void note_start(const Start& start);
   // As FactorControl::check and apply. kFailedPrecondition if the daemon sets the factor itself.
   Result<std::vector<FactorSwitch>> set(std::uint32_t factor);
@@ -55,6 +55,7 @@ class EchoFactor {
   PassSet& passes_;
   FactorControl control_;
   AutoFactor auto_factor_;
+  bool has_begun_ = false;  // with a factor that was measured before
   std::vector<std::shared_ptr<Pass>> idle_;
   std::optional<std::uint32_t> kept_;
 };

@@ -41,7 +41,8 @@ void ReadAhead::aim(bool far) {
   const auto most = static_cast<double>(options_.most_bytes);
   const auto least = std::min(most, static_cast<double>(options_.least_bytes));
   boost_bytes_ = std::min(boost_bytes_, most);
-  const double wanted = far ? std::clamp(std::max(needed, boost_bytes_), least, most) : least;
+  const auto near = std::min(most, static_cast<double>(options_.near_bytes));
+  const double wanted = far ? std::clamp(std::max(needed, boost_bytes_), least, most) : near;
   target_bytes_ = static_cast<std::uint64_t>(wanted);
 }
 

@@ -11,7 +11,7 @@ namespace echoline::engine {
 // * delay: from order to arrival, the longest, fading alike. It contains the queue that the
 //   read-ahead itself makes, so it grows, and the target with it, as the source comes to its limit.
 // Whenever a trainer waits for bytes the target doubles, and comes back slowly. While the order is
-// about to change, it is the least.
+// about to change, it is `near`.
 //
 // Not thread safe. Times are of one monotonic clock.
 class ReadAhead {
@@ -21,6 +21,7 @@ class ReadAhead {
     std::uint64_t most_bytes = 0;
     std::uint64_t cover_ns = 0;     // of use, however fast the source answers
     std::uint64_t first_bytes = 0;  // the target before anything is measured; it fades, too
+    std::uint64_t near_bytes = 0;   // while Sight::far is false
   };
   explicit ReadAhead(Options options);
 

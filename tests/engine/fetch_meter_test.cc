@@ -1,0 +1,44 @@
+// The times of a thread that fetches, seen while it sleeps and after it has woken.
+#include "engine/fetch/fetch_meter.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+TEST(FetchMeter, TimeCountsWhileTheThreadSleepsAndNeverFalls) {
+  const std::uint64_t begin_ns = monotonic_ns() - 10 * kSecondNs;
+  FetchMeter meter(begin_ns);
+  EXPECT_EQ(meter.counters().busy_ns, 0U) << "it has not slept yet";
+  meter.sleep(FetchWork::kAtStore, begin_ns + kSecondNs);
+  const FetchCounters asleep = meter.counters();
+  EXPECT_EQ(asleep.present, FetchWork::kAtStore);
+  EXPECT_GE(asleep.busy_ns, 9 * kSecondNs);
+  EXPECT_EQ(asleep.busy_ns, asleep.store_ns);
+  meter.wake(monotonic_ns());
+  const FetchCounters awake = meter.counters();
+  EXPECT_GE(awake.busy_ns, asleep.busy_ns);
+  EXPECT_GE(awake.busy_ns, 10 * kSecondNs) << "and the time before it slept";
+  EXPECT_EQ(awake.idle_ns, 0U);
+}
+
+TEST(FetchMeter, TimeIsChargedToWhatTheThreadSleptFor) {
+  FetchMeter meter(0);
+  meter.sleep(FetchWork::kAtDisk, 1 * kSecondNs);
+  meter.wake(2 * kSecondNs);
+  meter.sleep(FetchWork::kNone, 2 * kSecondNs);
+  meter.wake(5 * kSecondNs);
+  meter.sleep(FetchWork::kHeldUp, 5 * kSecondNs);
+  meter.wake(9 * kSecondNs);
+  const FetchCounters found = meter.counters();
+  EXPECT_EQ(found.busy_ns, 2 * kSecondNs);
+  EXPECT_EQ(found.store_ns, 0U);
+  EXPECT_EQ(found.idle_ns, 3 * kSecondNs);
+}
+
+}  // namespace
+}  // namespace echoline::engine
