@@ -29,7 +29,8 @@ FileDescriptorSet schema_of_today() {
   for (const auto* file : {v1::Config::descriptor()->file(), v1::StreamStatus::descriptor()->file(),
                            v1::Unit_descriptor()->file(), v1::Resize::descriptor()->file(),
                            v1::AudioCrop::descriptor()->file(), v1::Read::descriptor()->file(),
-                           v1::Python::descriptor()->file(), v1::TraceSpan::descriptor()->file()})
+                           v1::Python::descriptor()->file(), v1::TraceSpan::descriptor()->file(),
+                           v1::EndpointRates::descriptor()->file()})
     file->CopyTo(schema.add_file());
   return schema;
 }
