@@ -62,7 +62,7 @@ function(echoline_fuzz name source)
     set(seeds)
   endif()
   add_test(NAME fuzz.${name}
-    COMMAND ${name}_fuzz -max_total_time=20 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+    COMMAND ${name}_fuzz -max_total_time=10 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
             ${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus ${seeds})
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()
