@@ -99,7 +99,7 @@ run_tests() {
 }
 
 # What has threads or shares memory between processes.
-concurrent='agree|base|client|e2e|engine|ring|serve|source|trace'
+concurrent='agree|base|client|cuda|door|e2e|engine|ring|serve|source|trace'
 
 run_sanitizers() {
   local failed=0

@@ -179,7 +179,8 @@ TEST(RatioMeter, KnowsRWhereDecodingIsTheLimitAndTheStoreIsHardlyBusy) {
   EXPECT_LT(meter.error(), 0.05);
 }
 
-// Of a mixture: first only records of a byte, then only records of ten. A byte takes as long.
+// What is fetched is five times as large as the records of the data set, then fifty times, as in a
+// mixture whose weights change. A byte takes as long.
 TEST(RatioMeter, FollowsTheMeanSizeOfRecords) {
   RatioMeter meter({.batch_rows = kBatchRows, .workers = 2});
   RatioMeter::Totals totals;
@@ -194,10 +195,10 @@ TEST(RatioMeter, FollowsTheMeanSizeOfRecords) {
       meter.see(totals);
     }
   };
-  run(200, 1);
-  EXPECT_NEAR(meter.ratio(), kBatchRows * 5e6 / 100e6, 0.1);
-  run(200, 10);
-  EXPECT_NEAR(meter.ratio(), kBatchRows * 50e6 / 100e6, 1);
+  run(8, 5);
+  EXPECT_NEAR(meter.ratio(), kBatchRows * 25e6 / 100e6, 0.1) << "from the first batches on";
+  run(200, 50);
+  EXPECT_NEAR(meter.ratio(), kBatchRows * 250e6 / 100e6, 1);
 }
 
 TEST(AutoFactor, ChangesNothingBeforeRIsKnownAndWaitsAfterARefusal) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -74,6 +75,25 @@ TEST_F(FaultTest, FailuresThatPassAreRetriedUntilTheBytesAreThere) {
     EXPECT_TRUE(status.ok()) << behaviour << ": " << status.message();
     EXPECT_GT(retried(), before) << behaviour;
   }
+  EXPECT_EQ(source_->counters().arriving, 0U);
+}
+
+TEST_F(FaultTest, BytesCountAsArrivingUntilTheirAnswerEnds) {
+  std::string bytes(kObjectBytes, 0);
+  source_->submit(
+      {1, {"s3://bucket/stall-1-arriving", kObjectBytes, "v1"}, {{0, bytes_of(bytes)}}});
+  std::vector<ReadResult> done;
+  std::uint64_t most = 0;
+  const std::uint64_t deadline = monotonic_ns() + 60 * kSecondNs;
+  while (done.empty() && monotonic_ns() < deadline) {
+    source_->poll(monotonic_ns() + kSecondNs / 100, done);
+    most = std::max(most, source_->counters().arriving);
+  }
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_TRUE(done.front().status.ok()) << done.front().status.message();
+  EXPECT_GT(most, 0U);
+  EXPECT_LE(most, kObjectBytes);
+  EXPECT_EQ(source_->counters().arriving, 0U);
 }
 
 TEST_F(FaultTest, AStallAndASilenceAreGivenUpAndTriedAgain) {

@@ -304,9 +304,8 @@ Status check_answers(std::uint64_t decoded_bytes) {
 }
 
 double growth_of(const record::Index& index, std::uint64_t decoded_bytes) {
-  const double mean =
-      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
-  return static_cast<double>(decoded_bytes + kFrameOverheadBytes) / std::max(1.0, mean);
+  return static_cast<double>(decoded_bytes + kFrameOverheadBytes) /
+         std::max(1.0, index.record_bytes_mean());
 }
 
 std::unique_ptr<BadRecords> make_bad_records(const v1::Stream& stream, const record::Index& index,

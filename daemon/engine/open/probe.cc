@@ -25,9 +25,7 @@ std::uint64_t mean_made_bytes(const record::Index& index, std::uint64_t encoded,
   const double growth =
       // Estimated from one record; the window's wish may be wrong by it, its floor is not.
       static_cast<double>(made) / static_cast<double>(std::max<std::uint64_t>(1, encoded));
-  const double mean =
-      static_cast<double>(index.record_bytes_total()) / static_cast<double>(index.record_count());
-  return static_cast<std::uint64_t>(growth * mean);
+  return static_cast<std::uint64_t>(growth * index.record_bytes_mean());
 }
 
 // Makes the prepared sample of a record, `scratch.sample`, which may borrow its `bytes`.

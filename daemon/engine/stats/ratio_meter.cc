@@ -15,8 +15,9 @@ constexpr std::uint64_t kEnoughBatches = 128;
 constexpr std::uint64_t kTrainedNs = 200'000'000;
 constexpr std::uint64_t kTrainedBatches = 4;
 
-// The mean size of a record follows a mixture whose weights change: it is that of so many batches.
-constexpr double kMeanBatches = 32;
+// The mean size of a record is that of about the last batches: it follows a mixture whose weights
+// change.
+constexpr std::uint64_t kMeanBatches = 32;
 
 CostWindow::Sample of_bytes(const RatioMeter::Options& options) {
   const double batch_bytes = std::max(1.0, options.batch_rows * options.record_bytes);
@@ -33,7 +34,6 @@ CostWindow::Sample of_rows(const RatioMeter::Options& options) {
 
 RatioMeter::RatioMeter(Options options)
     : options_(options),
-      record_bytes_(options.record_bytes),
       fetch_(of_bytes(options)),
       first_(of_rows(options)),
       again_(of_rows(options)),
@@ -48,12 +48,13 @@ void RatioMeter::see(const Totals& totals) {
 }
 
 void RatioMeter::see_records(std::uint64_t records, std::uint64_t bytes) {
+  if (records == records_) return;
+  const auto kept = static_cast<double>(std::min(records_, kMeanBatches * options_.batch_rows));
   const auto more_records = static_cast<double>(records - records_);
   const auto more_bytes = static_cast<double>(bytes - bytes_);
+  record_bytes_ = (kept * record_bytes_ + more_bytes) / (kept + more_records);
   records_ = records;
   bytes_ = bytes;
-  record_bytes_ += (more_bytes - more_records * record_bytes_) /
-                   (kMeanBatches * options_.batch_rows + more_records);
 }
 
 double RatioMeter::use_ns() const {

@@ -15,7 +15,7 @@ class RatioMeter {
   struct Options {
     std::uint32_t batch_rows = 0;
     std::uint32_t workers = 1;
-    // Of the data set: how much data a sample of fetching has, and the mean of the first records.
+    // Mean of the data set: a sample of fetching has at least a batch of such records.
     double record_bytes = 1;
     // Each use decodes its record again (echo before `decode`), so decoding is below the echo
     // point.
@@ -27,11 +27,13 @@ class RatioMeter {
     // answers come side by side and end together: counted at their ends, the rate of a slow store
     // would jump between nothing and all of them.
     CostWindow::Work fetch;
-    std::uint64_t records = 0;  // that were fetched
-    std::uint64_t record_bytes = 0;
-    CostWindow::Work first;    // time of workers for rows that had to be decoded; rows
-    CostWindow::Work again;    // time of workers for rows from kept samples; rows
-    CostWindow::Work trained;  // time while no trainer waited; batches
+    // What was fetched: it can be larger than the records of the data set, as decoded samples of
+    // caches and preparation servers.
+    std::uint64_t records = 0;
+    std::uint64_t record_bytes = 0;  // of all of them
+    CostWindow::Work first;          // time of workers for rows that had to be decoded; rows
+    CostWindow::Work again;          // time of workers for rows from kept samples; rows
+    CostWindow::Work trained;        // time while no trainer waited; batches
   };
 
   explicit RatioMeter(Options options);
@@ -53,7 +55,7 @@ class RatioMeter {
   const Options options_;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
-  double record_bytes_;  // mean of the last ones
+  double record_bytes_ = 0;  // mean of the last ones
   CostWindow fetch_;
   CostWindow first_;
   CostWindow again_;

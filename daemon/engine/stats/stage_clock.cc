@@ -3,22 +3,13 @@
 #include <algorithm>
 
 namespace echoline::engine {
-namespace {
-
-double mean_record_bytes(const StreamCore& core) {
-  const record::Index& index = core.data_set->index();
-  return static_cast<double>(index.record_bytes_total()) /
-         static_cast<double>(index.record_count());
-}
-
-}  // namespace
 
 StageClock::StageClock(const StreamCore& core, std::uint32_t workers)
     : core_(core),
       workers_(workers),
       ratio_({.batch_rows = core.plan->spec().batch_rows,
               .workers = workers,
-              .record_bytes = mean_record_bytes(core),
+              .record_bytes = core.data_set->index().record_bytes_mean(),
               .decodes_each_use = core.plan->spec().echo_point == plan::EchoPoint::kRecord}) {}
 
 void StageClock::tick(std::uint64_t now_ns, const StageView& view) {

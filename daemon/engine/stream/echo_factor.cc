@@ -21,13 +21,12 @@ EchoFactor::EchoFactor(const StreamCore& core, Attendance& attendance, PassSet& 
 void EchoFactor::begin_with(std::uint32_t factor) {
   control_.begin_with(factor);
   auto_factor_.trust();
-  has_begun_ = true;
 }
 
 void EchoFactor::note_start(const Start& start) {
   control_.note_start(start);
   const bool is_first = attendance_.consumers().all().empty() && control_.changes() == 0;
-  if (!core_.auto_factor || core_.agrees || has_begun_ || !is_first) return;
+  if (!core_.auto_factor || auto_factor_.is_settled() || !is_first) return;
   const FactorHistory& brought = start.history.factors;
   if (brought.empty() || brought.factor() == control_.present().factor) return;
   begin_with(brought.factor());

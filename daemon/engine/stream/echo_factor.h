@@ -55,7 +55,6 @@ class EchoFactor {
   PassSet& passes_;
   FactorControl control_;
   AutoFactor auto_factor_;
-  bool has_begun_ = false;  // with a factor that was measured before
   std::vector<std::shared_ptr<Pass>> idle_;
   std::optional<std::uint32_t> kept_;
 };

@@ -107,6 +107,10 @@ class Index {
   // The size of the largest record (for buffers and the memory budget), and of all records.
   virtual std::uint64_t record_bytes_max() const = 0;
   virtual std::uint64_t record_bytes_total() const = 0;
+  // Of an index with records.
+  double record_bytes_mean() const {
+    return static_cast<double>(record_bytes_total()) / static_cast<double>(record_count());
+  }
 };
 
 inline Shard ShardList::Iterator::operator*() const { return index_->shard(shard_index_); }
