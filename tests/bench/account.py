@@ -43,8 +43,12 @@ def turn(stream, program, seconds):
     """read() for about `seconds`, of a new daemon: which memory a process gets changes its speed by a few percent."""
     os.environ["ECHOLINED"] = str(program)
     with Daemon(stream, workers=1, memory="1GiB") as daemon:
-        batches = max(8, int(read(daemon, 16)[0] / BATCH / 4))
-        return read(daemon, max(8, int(read(daemon, batches)[0] / BATCH * seconds)))
+        # A short read shows the start of the reader, and what was read ahead when it left.
+        batches, took = 16, 0
+        while took < seconds / 4:
+            batches *= 4
+            took = batches * BATCH / read(daemon, batches)[0]
+        return read(daemon, int(batches * seconds / took) + 1)
 
 
 def tables(name, stream, programs, options):
