@@ -50,7 +50,7 @@ def parsed(arguments):
     parser.add_argument("--old", metavar="ECHOLINED", help="measure this daemon of another version, too")
     parser.add_argument("--build", type=pathlib.Path, default=build.DEFAULT, help="folder of the build; default: build/bench")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/bench-results", help="default: build/bench-results")
-    parser.add_argument("--update-docs", action="store_true", help="also write the tables into docs/benchmarks.md")
+    parser.add_argument("--update-docs", action="store_true", help="also write the tables of benchmarks with a section there into docs/benchmarks.md")
     options = parser.parse_args(arguments)
     options.only = options.only.split(",") if options.only else list(BENCHMARKS)
     unknown = [name for name in options.only if name not in BENCHMARKS]
@@ -78,10 +78,13 @@ def run(name, options):
     rounds = 1 if getattr(module, "ONE_ROUND", False) else options.rounds
     markdown = report.write(options.out, name, tables, machine.machine(load), rounds)
     if options.update_docs and name not in options.failed:
-        page = report.replaced(PAGE.read_text(encoding="utf-8"), name, markdown)
-        PAGE.write_text(page, encoding="utf-8")
+        page = PAGE.read_text(encoding="utf-8")
+        replaced = report.replaced(page, name, markdown)
+        PAGE.write_text(replaced, encoding="utf-8")
         picture = f"bench_{name}.svg"
-        (PAGE.parent / picture).write_bytes((options.out / picture).read_bytes())
+        # Some benchmarks have their tables on other pages, which are written by hand.
+        if replaced != page:
+            (PAGE.parent / picture).write_bytes((options.out / picture).read_bytes())
     return f"## {name}: {BENCHMARKS[name]}\n\n{markdown}"
 
 

@@ -53,9 +53,7 @@ def write(folder, name, tables, machine, rounds):
 
 
 def replaced(page, name, markdown):
-    """The page with the benchmark's section between its markers replaced. ValueError where the page has no markers."""
+    """The page with the benchmark's section between its markers replaced. A page without the markers stays as it is."""
     begin, end = f"<!-- bench {name} -->\n", "<!-- end of bench -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"the page has no line '{begin.strip()}' with a line '{end}' after it")
     return pattern.sub(lambda _: begin + "\n" + markdown + "\n" + end, page, count=1)
