@@ -34,7 +34,7 @@ TEST_F(StageClockTest, TheFirstTickCountsNothing) {
 
 TEST_F(StageClockTest, AFullRingBlocksAllStages) {
   clock_.tick(1000 * kMs, {});
-  clock_.tick(1010 * kMs, {.has_passes = true, .held_up = true, .has_trainers = true});
+  clock_.tick(1010 * kMs, {.held_up = true});
   EXPECT_EQ(stage(clock_, "publish").blocked_ns, 10 * kMs);
   EXPECT_EQ(stage(clock_, "prep").blocked_ns, 20 * kMs) << "two workers";
   EXPECT_EQ(stage(clock_, "fetch").blocked_ns, 10 * kMs);
@@ -42,9 +42,7 @@ TEST_F(StageClockTest, AFullRingBlocksAllStages) {
 
 TEST_F(StageClockTest, ATrainerThatWaitsForBytesStarvesTheStagesBelow) {
   clock_.tick(1000 * kMs, {});
-  clock_.tick(
-      1010 * kMs,
-      {.has_passes = true, .fetch_waits = true, .trainer_waits = true, .has_trainers = true});
+  clock_.tick(1010 * kMs, {.fetch_waits = true});
   EXPECT_EQ(stage(clock_, "fetch").starved_ns, 10 * kMs);
   EXPECT_EQ(stage(clock_, "prep").starved_ns, 20 * kMs);
   EXPECT_EQ(stage(clock_, "publish").starved_ns, 10 * kMs);
@@ -53,10 +51,18 @@ TEST_F(StageClockTest, ATrainerThatWaitsForBytesStarvesTheStagesBelow) {
 TEST_F(StageClockTest, TimeOfTheWorkersIsBusyAndNeverMoreThanTheClocks) {
   clock_.tick(1000 * kMs, {});
   core_->counters->prepare_first_ns.fetch_add(50 * kMs);
-  clock_.tick(1010 * kMs, {.has_passes = true});
+  clock_.tick(1010 * kMs, {});
   EXPECT_EQ(stage(clock_, "prep").busy_ns, 20 * kMs);
-  clock_.tick(1100 * kMs, {.has_passes = true});
+  clock_.tick(1100 * kMs, {});
   EXPECT_EQ(stage(clock_, "prep").busy_ns, 50 * kMs) << "the rest counts with the next tick";
+}
+
+TEST_F(StageClockTest, PublishingIsBusyOnlyWhileBatchesAreFinished) {
+  clock_.tick(1000 * kMs, {});
+  core_->counters->publish_ns.fetch_add(3 * kMs);
+  clock_.tick(1010 * kMs, {});
+  EXPECT_EQ(stage(clock_, "publish").busy_ns, 3 * kMs);
+  EXPECT_EQ(stage(clock_, "publish").starved_ns, 7 * kMs);
 }
 
 TEST_F(StageClockTest, TheRatioIsUnknownBeforeAnyBatch) { EXPECT_EQ(clock_.ratio().ratio(), 0.0); }

@@ -48,6 +48,7 @@ struct StreamCounters {
   std::atomic<std::uint64_t> prepare_first_rows{0};
   std::atomic<std::uint64_t> prepare_again_ns{0};  // rows made from kept samples
   std::atomic<std::uint64_t> prepare_again_rows{0};
+  std::atomic<std::uint64_t> publish_ns{0};      // of the passes' threads
   std::atomic<std::uint64_t> served_samples{0};  // to other hosts
   std::atomic<std::uint64_t> served_bytes{0};
   std::atomic<std::uint64_t> served_bad{0};    // verdicts on bad records

@@ -106,14 +106,17 @@ void Pass::wait() {
 void Pass::publish_done() {
   while (in_flight_.first_is_done()) {
     const std::shared_ptr<InFlightBatch> batch = in_flight_.take_first();
-    const std::uint64_t begin_ns = trace_.now_ns();
+    const std::uint64_t begin_ns = monotonic_ns();
     // Rows are complete, so ragged rows can be moved together before anyone reads them.
     row_maker_->finish_ragged(*batch);
     batch->descriptor.replaced_rows = replaced_rows(*batch);
     join_table_.publish(batch->descriptor);
-    if (begin_ns != 0) trace_.add_published(*batch, first_record(*ring_, *batch), begin_ns);
+    if (trace_.now_ns() != 0) {
+      trace_.add_published(*batch, first_record(*ring_, *batch), begin_ns);
+    }
     account_->add_ahead(-batch->ahead_bytes);
     count_published(*core_, *ring_, *batch);
+    core_->counters->publish_ns.fetch_add(monotonic_ns() - begin_ns, std::memory_order_relaxed);
   }
 }
 

@@ -33,7 +33,7 @@ class RatioMeter {
     std::uint64_t record_bytes = 0;  // of all of them
     CostWindow::Work first;          // time of workers for rows that had to be decoded; rows
     CostWindow::Work again;          // time of workers for rows from kept samples; rows
-    CostWindow::Work trained;        // time while no trainer waited; batches
+    CostWindow::Work trained;        // of the trainers themselves (TrainerClock); batches
   };
 
   explicit RatioMeter(Options options);

@@ -19,8 +19,7 @@ void StageClock::tick(std::uint64_t now_ns, const StageView& view) {
   tick_fetch(passed_ns, view);
   tick_prep(passed_ns, view);
   tick_publish(passed_ns, view);
-  // What trainers need for their own work: no trainer waits, so the daemon is not the limit.
-  if (view.has_trainers && !view.trainer_waits) trained_ns_ += passed_ns;
+  trainers_.tick(passed_ns, view.slowest);
   tick_ratio();
 }
 
@@ -30,8 +29,8 @@ void StageClock::tick_fetch(std::uint64_t passed_ns, const StageView& view) {
   const std::uint64_t busy = std::min(busy_ns - fetch_busy_seen_ns_, passed_ns);
   fetch_busy_seen_ns_ += busy;
   fetch_.busy_ns += busy;
-  // Fetching is the first stage: it starves by waiting for the store, and is blocked by later
-  // stages.
+  // The rest: what is requested waits for the store's pause, or nothing is requested, because later
+  // stages have no room.
   (view.fetch_waits ? fetch_.starved_ns : fetch_.blocked_ns) += passed_ns - busy;
 }
 
@@ -49,13 +48,12 @@ void StageClock::tick_prep(std::uint64_t passed_ns, const StageView& view) {
 }
 
 void StageClock::tick_publish(std::uint64_t passed_ns, const StageView& view) {
-  if (view.held_up) {
-    publish_.blocked_ns += passed_ns;
-  } else if (view.trainer_waits || !view.has_passes) {
-    publish_.starved_ns += passed_ns;
-  } else {
-    publish_.busy_ns += passed_ns;
-  }
+  const std::uint64_t busy_ns = core_.counters->publish_ns.load(std::memory_order_relaxed);
+  // Of several passes it can be more than the time.
+  const std::uint64_t busy = std::min(busy_ns - publish_busy_seen_ns_, passed_ns);
+  publish_busy_seen_ns_ += busy;
+  publish_.busy_ns += busy;
+  (view.held_up ? publish_.blocked_ns : publish_.starved_ns) += passed_ns - busy;
 }
 
 std::vector<StageStats> StageClock::stages() const { return {fetch_, prep_, publish_}; }
@@ -71,7 +69,7 @@ void StageClock::tick_ratio() {
               .record_bytes = fetched.bytes,
               .first = {counters.prepare_first_ns.load(), counters.prepare_first_rows.load()},
               .again = {counters.prepare_again_ns.load(), counters.prepare_again_rows.load()},
-              .trained = {trained_ns_, counters.batches.load()}});
+              .trained = trainers_.work()});
 }
 
 }  // namespace echoline::engine

@@ -7,16 +7,15 @@
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
 #include "engine/stats/ratio_meter.h"
+#include "engine/stats/trainer_clock.h"
 
 namespace echoline::engine {
 
 // The state of a stream at a tick.
 struct StageView {
-  bool has_passes = false;
   bool held_up = false;        // no slot can be filled before a trainer releases one
   bool fetch_waits = false;    // records are requested and have not arrived
-  bool trainer_waits = false;  // a trainer waits for its next batch
-  bool has_trainers = false;
+  std::vector<SlowestTrainer> slowest{};  // of each pass with trainers
 };
 
 // Not thread safe.
@@ -42,7 +41,8 @@ class StageClock {
   std::uint64_t fetch_busy_seen_ns_ = 0;
   std::uint64_t arrived_ = 0;  // bytes
   std::uint64_t prep_busy_seen_ns_ = 0;
-  std::uint64_t trained_ns_ = 0;  // while there were trainers and none waited
+  std::uint64_t publish_busy_seen_ns_ = 0;
+  TrainerClock trainers_;
   StageStats fetch_{.stage = "fetch"};
   StageStats prep_{.stage = "prep"};
   StageStats publish_{.stage = "publish"};

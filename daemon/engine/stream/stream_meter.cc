@@ -24,6 +24,25 @@ FetchPlace place_of(FetchWork work) {
   return work == FetchWork::kAtDisk ? FetchPlace::kDisk : FetchPlace::kPause;
 }
 
+// Notes the trainer if it is the slowest one of its pass so far.
+void see_slowest(const Consumer& consumer, const ring::ReaderView& view,
+                 std::vector<SlowestTrainer>& passes) {
+  // It is told to leave the pass, which no longer waits for it.
+  if (consumer.moving) return;
+  const bool waits = view.waiting_since_ns != 0;
+  const void* const pass = consumer.pass.get();
+  const auto of_pass = std::ranges::find(passes, pass, &SlowestTrainer::pass);
+  if (of_pass == passes.end()) {
+    passes.push_back({pass, 1, view.released, waits});
+    return;
+  }
+  ++of_pass->trainers;
+  if (view.released > of_pass->released) return;
+  // Of several that are equally slow, one that works shows that the daemon is not the limit.
+  of_pass->waits = waits && (view.released < of_pass->released || of_pass->waits);
+  of_pass->released = view.released;
+}
+
 }  // namespace
 
 void StreamMeter::begin(Consumer& consumer, bool reattaches) {
@@ -111,7 +130,7 @@ void StreamMeter::trace_unfinished(std::uint64_t now_ns) {
 
 std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   std::list<Consumer>& trainers = consumers_.all();
-  StageView seen{.has_passes = !passes_.members().empty(), .has_trainers = !trainers.empty()};
+  StageView seen;
   // Each attached trainer could have waited for all of this time.
   if (ticked_ns_ != 0) attached_ns_ += trainers.size() * (now_ns - ticked_ns_);
   ticked_ns_ = now_ns;
@@ -127,7 +146,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
   std::vector<std::uint64_t> misbehaved;
   for (Consumer& consumer : trainers) {
     const ring::ReaderView view = charge(consumer, now_ns);
-    seen.trainer_waits |= view.waiting_since_ns != 0;
+    see_slowest(consumer, view, seen.slowest);
     if (view.misbehaved) misbehaved.push_back(consumer.connection);
   }
   if constexpr (!kKeepsAccount) return misbehaved;
