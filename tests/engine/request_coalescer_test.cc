@@ -37,8 +37,8 @@ TEST(RequestCoalescer, PutsNeighboursIntoOneRequest) {
   book.add(request(4, 0, 4000, 1000));
   book.add(request(9, 1, 6000, 1000));
   book.add(request(6, 0, 6000, 1000));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{4, 5, 6}));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{9}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{4, 5, 6}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{9}));
   EXPECT_TRUE(book.empty());
 }
 
@@ -54,7 +54,7 @@ TEST(RequestCoalescer, ReadsHardlyAnythingAgainThatACacheHas) {
   }
   std::uint64_t read = 0;
   while (!book.empty()) {
-    const std::vector<FetchRequest> run = book.take(RequestCoalescer::kAtOnce);
+    const std::vector<FetchRequest> run = book.take({});
     read += run.back().extent.offset + kBytes - run.front().extent.offset;
   }
   EXPECT_LE(static_cast<double>(read), 1.02 * static_cast<double>(wanted));
@@ -65,7 +65,7 @@ TEST(RequestCoalescer, CutsARunWhereWhatWasTakenOutLeftAGap) {
   for (std::uint64_t record = 0; record < 10; ++record) {
     book.add(request(record, 0, record * 4000, 4000));
   }
-  std::vector<FetchRequest> run = book.take(RequestCoalescer::kAtOnce);
+  std::vector<FetchRequest> run = book.take({});
   ASSERT_EQ(run.size(), 10U);
   run.erase(run.begin() + 4);
   const std::vector<std::vector<FetchRequest>> runs = book.cut(std::move(run));
@@ -79,8 +79,8 @@ TEST(RequestCoalescer, LeavesWideGapsUnread) {
   book.add(request(0, 0, 0, 1000));
   book.add(request(1, 0, 1000 + RequestCoalescer::kGapBytes, 1000));
   book.add(request(2, 0, 2001 + 2 * RequestCoalescer::kGapBytes, 1000));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{2}));
 }
 
 TEST(RequestCoalescer, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
@@ -88,8 +88,8 @@ TEST(RequestCoalescer, TakesTheOldestFirstAndPutBackOnesBeforeAll) {
   book.add(request(1, 1, 0, 10));
   book.add(request(2, 2, 0, 10));
   book.put_back(request(3, 3, 0, 10));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{3}));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{3}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{1}));
 }
 
 TEST(RequestCoalescer, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
@@ -100,8 +100,8 @@ TEST(RequestCoalescer, ASecondOrderForEachRecordDoesNotCutRequestsShort) {
     }
   }
   const std::vector<std::uint64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), all);
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), all);
+  EXPECT_EQ(records(book.take({})), all);
+  EXPECT_EQ(records(book.take({})), all);
   EXPECT_TRUE(book.empty());
 }
 
@@ -111,14 +111,14 @@ TEST(RequestCoalescer, WhatIsWantedMuchLaterDoesNotJoin) {
   for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
     book.add(request(100 + i, 1, 0, 1000));
   book.add(request(1, 0, 1000, 1000));
-  EXPECT_EQ(records(book.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0}));
+  EXPECT_EQ(records(book.take({})), (std::vector<std::uint64_t>{0}));
 
   RequestCoalescer wider(RequestCoalescer::kReachMin + 1);
   wider.add(request(0, 0, 0, 1000));
   for (std::uint64_t i = 0; i < RequestCoalescer::kReachMin; ++i)
     wider.add(request(100 + i, 1, 0, 1000));
   wider.add(request(1, 0, 1000, 1000));
-  EXPECT_EQ(records(wider.take(RequestCoalescer::kAtOnce)), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(records(wider.take({})), (std::vector<std::uint64_t>{0, 1}));
 }
 
 TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySide) {
@@ -126,11 +126,19 @@ TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySi
   const auto longest = [](std::uint64_t count) {
     RequestCoalescer book(1'000'000);
     for (std::uint64_t i = 0; i < count; ++i) book.add(request(i, 0, i * kBytes, kBytes));
-    return book.take(RequestCoalescer::kAtOnce).size() * kBytes;
+    return book.take({}).size() * kBytes;
   };
   EXPECT_EQ(longest(100), RequestCoalescer::kRequestBytes / kBytes * kBytes);
   EXPECT_EQ(longest(640), 64'000'000 / RequestCoalescer::kAtOnce / kBytes * kBytes);
   EXPECT_EQ(longest(6000), RequestCoalescer::kRequestBytesMax / kBytes * kBytes);
+}
+
+TEST(RequestCoalescer, ARequestIsNoLongerThanTheReadsMayBe) {
+  constexpr std::uint64_t kBytes = 100'000;
+  RequestCoalescer book(1'000'000);
+  for (std::uint64_t i = 0; i < 6000; ++i) book.add(request(i, 0, i * kBytes, kBytes));
+  EXPECT_EQ(book.take({.bytes = 3'000'000}).size(), 30);
+  EXPECT_EQ(book.take({.bytes = 1}).size(), RequestCoalescer::kRequestBytes / kBytes);
 }
 
 TEST(RequestCoalescer, TheEndOfAnEpochIsReadInShortRequestsWithoutTheNextEpoch) {
@@ -142,13 +150,13 @@ TEST(RequestCoalescer, TheEndOfAnEpochIsReadInShortRequestsWithoutTheNextEpoch) 
   for (std::uint64_t i = 0; i < 3000; ++i) book.add(request(i, 0, i * kBytes, kBytes, 4));
   std::uint64_t left = 640 * kBytes;
   while (left > 0) {
-    const std::vector<FetchRequest> run = book.take(8);
+    const std::vector<FetchRequest> run = book.take({.at_once = 8});
     for (const FetchRequest& one : run) EXPECT_EQ(one.item->epoch, 3U);
-    EXPECT_LE(run.size() * kBytes, std::max(left / 16, RequestCoalescer::kRequestBytes));
+    EXPECT_LE(run.size() * kBytes, std::max(left / 8, RequestCoalescer::kRequestBytes));
     left -= run.size() * kBytes;
   }
-  EXPECT_EQ(records(book.take(8)), (std::vector<std::uint64_t>{640}));
-  EXPECT_GT(book.take(8).size() * kBytes, 14 * RequestCoalescer::kRequestBytes);
+  EXPECT_EQ(records(book.take({.at_once = 8})), (std::vector<std::uint64_t>{640}));
+  EXPECT_GT(book.take({.at_once = 8}).size() * kBytes, 14 * RequestCoalescer::kRequestBytes);
 }
 
 TEST(RequestCoalescer, NeverLosesOrOverlapsOrders) {
@@ -164,7 +172,7 @@ TEST(RequestCoalescer, NeverLosesOrOverlapsOrders) {
     std::multiset<std::uint64_t> taken;
     while (!book.empty()) {
       std::uint64_t end = 0;
-      const std::vector<FetchRequest> requests = book.take(RequestCoalescer::kAtOnce);
+      const std::vector<FetchRequest> requests = book.take({});
       for (const FetchRequest& one : requests) {
         EXPECT_EQ(one.extent.shard, requests.front().extent.shard);
         EXPECT_GE(one.extent.offset, end);

@@ -118,6 +118,7 @@ TEST(Throttle, ItsTimesAndWaitsAreCounted) {
   const Counters counters = source.counters();
   EXPECT_GE(counters.latencies.sum_ns, kSecondNs / 20);
   EXPECT_EQ(counters.answer_ns, kSecondNs / 20);
+  EXPECT_EQ(counters.least_answer_ns, kSecondNs / 20);
   EXPECT_GE(counters.wait_ns[static_cast<std::size_t>(WaitReason::kImitated)], kSecondNs / 40);
 }
 

@@ -98,11 +98,11 @@ void Fetcher::fill_slots(std::uint64_t now_ns) {
     const std::optional<bool> remote = next_goes_remote(now_ns);
     if (!remote) break;
     if (*remote) {
-      for (FetchRun& run : cache_.route(coalescer_.take(RemoteReader::kAtOnce))) {
+      for (FetchRun& run : cache_.route(coalescer_.take({.at_once = RemoteReader::kAtOnce}))) {
         remote_->add(std::move(run));
       }
     } else {
-      std::vector<FetchRun> runs = cache_.route(coalescer_.take(store_.requests_at_once()));
+      std::vector<FetchRun> runs = cache_.route(coalescer_.take(store_.reads_now()));
       if (remote_ != nullptr) remote_->count_local(runs);
       add_to_store(std::move(runs));
     }
@@ -119,6 +119,7 @@ std::optional<bool> Fetcher::next_goes_remote(std::uint64_t now_ns) const {
   }
   // While the store is out of reach, the fleet may still have what is wanted.
   if (store_.is_paused(now_ns) && !cache_.has_fleet()) return std::nullopt;
+  if (store_.too_early_ns(coalescer_.oldest()) > 0) return std::nullopt;
   if (!cache_.has_room_for_fills() || !store_.has_slot_for_more(cache_.asked_runs())) {
     return std::nullopt;
   }
@@ -198,6 +199,10 @@ FetchWork Fetcher::present_work() const {
 
 std::uint64_t Fetcher::next_deadline(std::uint64_t now_ns) const {
   std::uint64_t deadline = std::min(now_ns + kPollNs, cache_.next_retry_ns());
+  if (!coalescer_.empty()) {
+    const std::uint64_t early_ns = store_.too_early_ns(coalescer_.oldest());
+    if (early_ns > 0) deadline = std::min(deadline, now_ns + early_ns);
+  }
   if (store_.is_paused(now_ns)) deadline = std::min(deadline, store_.pause_until_ns());
   return cache_.has_room_for_fills() ? deadline : std::min(deadline, now_ns + kFullPollNs);
 }

@@ -33,14 +33,14 @@ bool RequestCoalescer::joins(const Span& span, const record::Extent& next, Span&
   return !thrifty_ || gap == 0 || joined.gaps * kThriftyShare <= bytes;
 }
 
-std::vector<FetchRequest> RequestCoalescer::take(std::size_t at_once) {
+std::vector<FetchRequest> RequestCoalescer::take(const Reads& reads) {
   // The oldest request decides where the read is. A neighbour joins it if it was requested at
   // most `reach_` requests later, for the same epoch.
   const auto oldest = queue_.begin()->second;
   const std::uint32_t epoch = oldest->second.request.item->epoch;
   // Ascending by offset: the loop below adds records after it, the second one those before it.
   std::deque<Map::iterator> run{oldest};
-  Span span{oldest->first.offset, end(oldest->second), request_bytes(epoch, at_once)};
+  Span span{oldest->first.offset, end(oldest->second), request_bytes(epoch, reads)};
   const auto near = [&](const Entry& entry) {
     return entry.number - oldest->second.number <= reach_ && entry.request.item->epoch == epoch;
   };

@@ -36,10 +36,9 @@ inline bool is_unwanted(const FetchRequest& request) { return request.item.use_c
 // Requested records that are in no ranged read yet, first come first. Not thread safe.
 class RequestCoalescer {
  public:
-  // Bytes of one ranged read. The lower bound is worth a round trip. Reads grow up to the upper
-  // bound while enough bytes of an epoch are requested to keep as many reads of that length in
-  // flight as the store takes; of those, kAtOnce are enough. So the last reads of an epoch are
-  // short, and reads of the next one begin when little of this one is left.
+  // Bytes of one ranged read. The lower bound is worth a round trip. Reads grow while enough bytes
+  // of an epoch are requested to keep as many reads of that length in flight as the store takes; of
+  // those, kAtOnce are enough. So the last reads of an epoch are short.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   static constexpr std::size_t kAtOnce = 32;
@@ -59,11 +58,18 @@ class RequestCoalescer {
   // A record whose read failed: before all others.
   void put_back(FetchRequest request) { insert(--first_number_, std::move(request)); }
   bool empty() const { return queue_.empty(); }
+  // The one that take() begins with.
+  const FetchRequest& oldest() const { return queue_.begin()->second->second.request; }
   std::size_t size() const { return queue_.size(); }
 
+  // How many reads may be in flight, and how long each may be.
+  struct Reads {
+    std::size_t at_once = kAtOnce;
+    std::uint64_t bytes = kRequestBytesMax;
+  };
   // The oldest record and its neighbours on both sides, as long as the gaps are small and the read
-  // does not grow too long when `at_once` reads may be in flight; ascending, without overlap.
-  std::vector<FetchRequest> take(std::size_t at_once);
+  // does not grow too long; ascending, without overlap.
+  std::vector<FetchRequest> take(const Reads& reads);
   // Cuts such a run, from which some records were removed, where its gaps have become too large.
   std::vector<std::vector<FetchRequest>> cut(std::vector<FetchRequest> run) const;
 
@@ -82,15 +88,12 @@ class RequestCoalescer {
 
   // Adds the request to both orders: by place in the shard, and by number.
   void insert(std::int64_t number, FetchRequest request);
-  // The length that a read may have now: the waiting bytes of its epoch, spread over `at_once`
-  // reads. A read of that length lasts about as long as all of them. So where the next epoch waits,
-  // too, it is half of it: long reads end before the epoch does.
-  std::uint64_t request_bytes(std::uint32_t epoch, std::size_t at_once) const {
+  // The length that a read may have now: the waiting bytes of its epoch, spread over the reads.
+  std::uint64_t request_bytes(std::uint32_t epoch, const Reads& reads) const {
     const auto found = bytes_.find(epoch);
     const std::uint64_t waiting = found == bytes_.end() ? 0 : found->second;
-    const bool ends = !bytes_.empty() && bytes_.rbegin()->first > epoch;
-    const std::size_t reads = std::clamp<std::size_t>(at_once, 1, kAtOnce) * (ends ? 2 : 1);
-    return std::clamp(waiting / reads, kRequestBytes, kRequestBytesMax);
+    const std::uint64_t each = waiting / std::clamp<std::size_t>(reads.at_once, 1, kAtOnce);
+    return std::clamp(std::min(each, reads.bytes), kRequestBytes, kRequestBytesMax);
   }
   // Subtracts a record that is taken.
   void count_taken(const FetchRequest& request);

@@ -15,6 +15,15 @@ namespace {
 constexpr std::uint64_t kPauseFirstNs = 100'000'000;
 constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 
+// What the reads of an epoch may still have to bring when those of the next one begin, at least: a
+// store that answers at once is kept busy.
+constexpr double kBusyBytesMin = 8 << 20;
+// A read of the store, however soon the answer begins: a request costs the store CPU time.
+constexpr double kReadBytesMin = 3 << 20;
+// The reads in flight together, in units of what arrives during the latency: then three quarters of
+// a read's time bring bytes.
+constexpr double kLatencies = 4;
+
 // Errors that may end without anybody's help. All others need a change of data or configuration.
 bool is_transient(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
@@ -57,6 +66,7 @@ void StoreReader::submit(FetchRun run, std::uint64_t now_ns) {
                         .records = flight.requests.size(),
                         .first_record = flight.requests.front().record,
                         .last_record = flight.requests.back().record});
+  in_flight_bytes_[epoch_of(flight.requests.front())] += last.offset + last.bytes - first.offset;
   flight.buffers.reserve(flight.requests.size());
   for (const FetchRequest& request : flight.requests) {
     const auto& buffer =
@@ -77,7 +87,38 @@ std::vector<source::ReadResult> StoreReader::poll(std::uint64_t deadline_ns) {
 StoreReader::Finished StoreReader::take(std::uint64_t tag) {
   Finished finished = std::move(in_flight_.extract(tag).mapped());
   finished.read = reads_.remove(tag);
+  // Reads of empty records have no entry of their own.
+  const auto reads = in_flight_bytes_.find(epoch_of(finished.requests.front()));
+  if (reads != in_flight_bytes_.end() && (reads->second -= finished.read.bytes) == 0) {
+    in_flight_bytes_.erase(reads);
+  }
   return finished;
+}
+
+std::uint64_t StoreReader::too_early_ns(const FetchRequest& next) const {
+  const EpochReads own = epoch_of(next);
+  std::uint64_t bytes = 0;
+  for (auto reads = in_flight_bytes_.lower_bound({own.pass, 0});
+       reads != in_flight_bytes_.end() && reads->first < own; ++reads) {
+    bytes += reads->second;
+  }
+  if (bytes == 0) return 0;
+  const double busy = std::max(kBusyBytesMin, bytes_of_latency());
+  const double left =
+      static_cast<double>(bytes) - static_cast<double>(source_->counters().arriving);
+  return static_cast<std::uint64_t>(std::max(0.0, (left - busy) * meter_.store_ns_per_byte()));
+}
+
+double StoreReader::bytes_of_latency() const {
+  const double ns_per_byte = meter_.store_ns_per_byte();
+  if (ns_per_byte == 0) return 0;
+  return static_cast<double>(source_->counters().least_answer_ns) / ns_per_byte;
+}
+
+RequestCoalescer::Reads StoreReader::reads_now() const {
+  const std::size_t at_once = source_->slots_free() + in_flight_.size();
+  const double each = kLatencies * bytes_of_latency() / static_cast<double>(at_once);
+  return {.at_once = at_once, .bytes = static_cast<std::uint64_t>(std::max(kReadBytesMin, each))};
 }
 
 bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -37,11 +38,16 @@ class StoreReader {
   bool has_slot_for_more(std::size_t reserved) const {
     return source_->slots_free() > ready_.size() + reserved;
   }
-  // How many requests may be in flight at once now.
-  std::size_t requests_at_once() const { return source_->slots_free() + in_flight_.size(); }
+  // As many reads as may be in flight at once now, of a length with which each is worth the wait
+  // for its answer. Longer ones would only keep more bytes in memory.
+  RequestCoalescer::Reads reads_now() const;
   bool is_paused(std::uint64_t now_ns) const { return now_ns < pause_until_ns_; }
   std::uint64_t pause_until_ns() const { return pause_until_ns_; }
   bool has_requests() const { return !in_flight_.empty(); }
+  // How long a read for this request should wait; 0: not at all. Reads in flight for an earlier
+  // epoch of the same pass still keep the store busy, and this one would take bandwidth from bytes
+  // that are needed sooner.
+  std::uint64_t too_early_ns(const FetchRequest& next) const;
 
   // Submits waiting runs while there are slots. The records of requests that nobody wants any more
   // are appended to `dropped`.
@@ -73,6 +79,18 @@ class StoreReader {
   const ReadsInFlight& reads() const { return reads_; }
 
  private:
+  // The reads of one epoch of a pass.
+  struct EpochReads {
+    const echo::Account* pass;
+    std::uint32_t epoch;
+    auto operator<=>(const EpochReads&) const = default;
+  };
+  // What arrives while the store begins an answer (the bandwidth-delay product); 0: not known yet.
+  double bytes_of_latency() const;
+  static EpochReads epoch_of(const FetchRequest& request) {
+    return {request.item->account(), request.item->epoch};
+  }
+
   // Sends the run as one ranged read, with a buffer for each record.
   void submit(FetchRun run, std::uint64_t now_ns);
   // What an answer is compared with: the learned checksum, else that of the index.
@@ -88,6 +106,7 @@ class StoreReader {
   bool logged_replaced_ = false;
   std::deque<FetchRun> ready_;
   std::unordered_map<std::uint64_t, Finished> in_flight_;  // by tag
+  std::map<EpochReads, std::uint64_t> in_flight_bytes_;    // no entry is 0
   std::uint64_t next_tag_ = 0;
   ReadsInFlight reads_;  // the same for reports
   std::uint64_t pause_until_ns_ = 0;

@@ -17,6 +17,7 @@ Counters& Counters::operator+=(const Counters& other) {
     wait_ns[reason] += other.wait_ns[reason];
   }
   latencies += other.latencies;
+  if (least_answer_ns == 0) least_answer_ns = other.least_answer_ns;
   return *this;
 }
 
@@ -24,6 +25,11 @@ void SharedCounters::add_latency(std::uint64_t ns, std::uint64_t answer_ns) {
   add(latency_counts_[bucket_of(kLatencyBounds, ns)], 1);
   add(latency_sum_ns_, ns);
   add(answer_sum_ns_, answer_ns);
+  if (answer_ns == 0) return;
+  const std::uint64_t least = least_answer_ns_.load(std::memory_order_relaxed);
+  const bool is_less = least == 0 || answer_ns < least;
+  least_answer_ns_.store(is_less ? answer_ns : least + (answer_ns - least) / 64,
+                         std::memory_order_relaxed);
 }
 
 void SharedCounters::end(bool well) {
@@ -54,6 +60,7 @@ Counters SharedCounters::snapshot() const {
                  load);
   counters.latencies.sum_ns = load(latency_sum_ns_);
   counters.answer_ns = load(answer_sum_ns_);
+  counters.least_answer_ns = load(least_answer_ns_);
   return counters;
 }
 

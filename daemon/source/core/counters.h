@@ -49,6 +49,9 @@ struct Counters {
   std::array<std::uint64_t, kWaitReasonNames.size()> wait_ns{};  // by WaitReason, over all requests
   Latencies latencies;
   std::uint64_t answer_ns = 0;  // of the sum of `latencies`, until the first byte of the answer
+  // The shortest time until the first byte of an answer, lately; 0: none yet. Of several sources:
+  // of one that has answered.
+  std::uint64_t least_answer_ns = 0;
 
   Counters& operator+=(const Counters& other);
 };
@@ -80,6 +83,7 @@ class SharedCounters {
   std::array<Count, kWaitReasonNames.size()> wait_ns_{};
   std::array<Count, kLatencyBounds.size() + 1> latency_counts_{};
   Count latency_sum_ns_{0}, answer_sum_ns_{0};
+  Count least_answer_ns_{0};  // comes up by 1/64 of the difference with each longer answer
 };
 
 }  // namespace echoline::source

@@ -175,6 +175,7 @@ Counters Throttle::counters() const {
   counters.wait_ns[kImitated] = imitated.wait_ns[kImitated];
   counters.latencies = imitated.latencies;
   counters.answer_ns = imitated.answer_ns;
+  counters.least_answer_ns = imitated.least_answer_ns;
   return counters;
 }
 
