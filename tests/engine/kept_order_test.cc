@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "engine/open/kept_echo_place.h"
+#include "engine/stream/order_writer.h"
 
 namespace echoline::engine {
 namespace {
@@ -44,6 +47,42 @@ TEST_F(KeptOrderTest, DamageMeansThatNothingWasKept) {
     std::ofstream(folder_ + "/weights/train." + to_hex(fingerprint_)) << text;
     EXPECT_TRUE(kept.load().empty()) << text;
   }
+}
+
+TEST_F(KeptOrderTest, TheNewestFilesStay) {
+  namespace fs = std::filesystem;
+  const auto kept = [this](std::uint8_t pipeline) {
+    return KeptOrder(folder_, "train", Fingerprint{pipeline, 1});
+  };
+  kept(0).save({.factor = 2000, .weights = {}});
+  // A write that was cut off, and 254 pipelines of earlier days.
+  std::ofstream(folder_ + "/factors/train.cutoff.595f");
+  for (int pipeline = 1; pipeline < 255; ++pipeline) {
+    kept(static_cast<std::uint8_t>(pipeline)).save({.factor = 3000, .weights = {}});
+  }
+  for (const auto& entry : fs::directory_iterator(folder_ + "/factors")) {
+    fs::last_write_time(entry, fs::file_time_type::clock::now() - std::chrono::hours(24));
+  }
+  EXPECT_EQ(kept(0).load().factor, 2000U) << "and is in use from now on";
+  for (std::uint8_t more = 0; more < 50; ++more) {
+    KeptOrder(folder_, "other", Fingerprint{more}).save({.factor = 4000, .weights = {}});
+  }
+  const auto count =
+      std::distance(fs::directory_iterator(folder_ + "/factors"), fs::directory_iterator());
+  EXPECT_EQ(count, 256);
+  EXPECT_EQ(kept(0).load().factor, 2000U);
+}
+
+TEST_F(KeptOrderTest, TheWriterKeepsWhatWasSetLast) {
+  const KeptOrder kept(folder_, "train", fingerprint_);
+  OrderWriter writer;
+  for (std::uint32_t factor = 1001; factor <= 1100; ++factor) {
+    writer.write(kept, {.factor = factor, .weights = {}});
+  }
+  writer.write(kept, {.factor = {}, .weights = Weights{1, 2}});
+  writer.stop();
+  EXPECT_EQ(kept.load().factor, 1100U);
+  EXPECT_EQ(kept.load().weights, (Weights{1, 2}));
 }
 
 TEST_F(KeptOrderTest, APlaceOfEchoIsThereForTheSameStepsOnly) {

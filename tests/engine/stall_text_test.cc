@@ -33,6 +33,17 @@ TEST(StallText, ATrainerThatTakesNoBatchesIsNamedWithItsSlots) {
              "holds: 1 slot kept for job eval, which has not come yet"}));
 }
 
+TEST(StallText, ATrainerThatWaitsForBatchesThatItHasIsCalledStopped) {
+  StallReport report;
+  report.waits = {{.job = "one", .pid = 12, .limit = "publishing", .waited_ns = 3 * kSecond}};
+  report.waiting = 1;
+  report.holders = {{.job = "one", .pid = 12, .slots = 8, .still_ns = 3 * kSecond}};
+  report.all_holders = 1;
+  EXPECT_EQ(stall_lines(report).back(),
+            "holds: job one rank 0 (process 12) has 8 slots and released none for 3.0 s; it waits, "
+            "too: it is stopped, gets no CPU time, or keeps batches");
+}
+
 TEST(StallText, ReadsHaveTheirAddressAndAge) {
   StallReport report;
   report.records_awaited = 7;

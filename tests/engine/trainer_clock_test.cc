@@ -56,8 +56,7 @@ TEST(TrainerClock, TwoPassesNeedTwiceTheBatches) {
   TrainerClock clock;
   Trainer one{.step_ticks = 10}, other{.step_ticks = 10};
   for (int tick = 0; tick < 2000; ++tick) {
-    clock.tick(10 * kMs,
-               {{&kFirst, 1, one.released, false}, {&kSecond, 1, other.released, false}});
+    clock.tick(10 * kMs, {{&kFirst, 1, one.released, false}, {&kSecond, 1, other.released, false}});
     one.work(one.released + 1);
     other.work(other.released + 1);
   }

@@ -249,6 +249,8 @@ class Loader(native.Loader):
         `uses`: of the same rows, from `batch.uses`; take it before the batch is gone. Rows whose loss is not finite are
         left out; returns the number of the others. What is reported while the daemon is away is lost.
         """
+        if hasattr(losses, "detach"):  # a tensor of torch, perhaps with a gradient, on a device, or of bfloat16
+            losses = losses.detach().float().cpu()
         values, numbers = np.asarray(losses), np.asarray(uses)
         if values.ndim != 1 or values.shape != numbers.shape:
             raise InvalidArgument(f"report needs one loss and one use for each row, not shapes {list(values.shape)} and "
@@ -260,7 +262,7 @@ class Loader(native.Loader):
         if values.dtype.kind in "cOSU":  # not those that are no numbers of numpy, as bfloat16
             raise InvalidArgument(f"losses are real numbers, not {values.dtype}")
         if numbers.min() < 0 or numbers.max() >= 2**32:
-            raise InvalidArgument(f"uses are those of batch.uses, not {numbers.min()} to {numbers.max()}")
+            raise InvalidArgument(f"uses are those of batch.uses, from 0 on, not {numbers.min()} to {numbers.max()}")
         with np.errstate(over="ignore"):  # not finite as float32: left out
             return self._report(values.astype(np.float32).tobytes(), numbers.astype(np.uint32).tobytes())
 

@@ -237,7 +237,7 @@ class Loader(FrameworkLoader[Item], Generic[Item]):
 
     def report(self, losses: torch.Tensor, uses: Any) -> int:
         """As echoline.Loader.report. Losses on a GPU are awaited, so do not report each of them."""
-        return self._loader.report(losses.detach().float().cpu().numpy(), uses)
+        return self._loader.report(losses, uses)
 
     def _make(self, batch: Any, names: Sequence[str]) -> TensorBatch:
         if self._on_gpu:

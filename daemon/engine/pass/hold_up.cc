@@ -15,6 +15,10 @@ WaitCause HoldUp::present() const {
 
 WaitCause HoldUp::of_reader(std::uint64_t released) const {
   const WaitCause cause = present();
+  // It is the last one, so all slots have batches for it: its process is stopped, or keeps them.
+  if (cause == WaitCause::kPeer && is_full() && ring_.released() >= released) {
+    return WaitCause::kPublish;
+  }
   if (cause != WaitCause::kPrep) return cause;
   if (const std::shared_ptr<const InFlightBatch> second = in_flight_.second()) {
     return second->is_fetching() ? WaitCause::kFetch : cause;

@@ -13,8 +13,8 @@ namespace echoline::engine {
 
 // The state of a stream at a tick.
 struct StageView {
-  bool held_up = false;        // no slot can be filled before a trainer releases one
-  bool fetch_waits = false;    // records are requested and have not arrived
+  bool held_up = false;                   // no slot can be filled before a trainer releases one
+  bool fetch_waits = false;               // records are requested and have not arrived
   std::vector<SlowestTrainer> slowest{};  // of each pass with trainers
 };
 

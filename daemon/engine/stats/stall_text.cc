@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/pluralize.h"
 
@@ -41,15 +43,23 @@ void add_reads(const StallReport& report, std::vector<std::string>& lines) {
   }
 }
 
+std::string holder_text(const StallReport& report, const StallReport::Holder& holder) {
+  const std::string slots = pluralize(holder.slots, "slot");
+  if (holder.awaited) {
+    return fmt::format("holds: {} kept for job {}, which has not come yet", slots, holder.job);
+  }
+  const bool waits = std::ranges::any_of(report.waits, [&](const StallReport::Wait& wait) {
+    return wait.job == holder.job && wait.rank == holder.rank && wait.pid == holder.pid;
+  });
+  return fmt::format(
+      "holds: {} has {} and released none for {}{}",
+      trainer_text(holder.job, holder.rank, holder.pid), slots, seconds_text(holder.still_ns),
+      waits ? "; it waits, too: it is stopped, gets no CPU time, or keeps batches" : "");
+}
+
 void add_holders(const StallReport& report, std::vector<std::string>& lines) {
   for (const StallReport::Holder& holder : report.holders) {
-    const std::string slots = pluralize(holder.slots, "slot");
-    lines.push_back(
-        holder.awaited
-            ? fmt::format("holds: {} kept for job {}, which has not come yet", slots, holder.job)
-            : fmt::format("holds: {} has {} and released none for {}",
-                          trainer_text(holder.job, holder.rank, holder.pid), slots,
-                          seconds_text(holder.still_ns)));
+    lines.push_back(holder_text(report, holder));
   }
   if (report.all_holders > report.holders.size()) {
     const std::uint64_t more = report.all_holders - report.holders.size();

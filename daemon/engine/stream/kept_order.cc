@@ -6,17 +6,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
 #include "base/atomic_file.h"
 #include "base/bounded_file.h"
 #include "base/log.h"
+#include "base/newest_entries.h"
 
 namespace echoline::engine {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 4096;
+// Each change of a pipeline makes another fingerprint, and so another file.
+constexpr std::size_t kFilesMax = 256;
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -25,16 +29,20 @@ Numbers load_numbers(const std::string& path) {
   if (path.empty()) return {};
   const Result<std::string> text = read_bounded_file(path, kFileBytesMax);
   if (!text.ok()) return {};
+  touch_entry(path);
   std::istringstream stream(text.value());
   Numbers numbers;
   for (std::uint32_t number = 0; stream >> number;) numbers.push_back(number);
-  return stream.eof() ? numbers : Numbers();
+  if (stream.eof() && !numbers.empty()) return numbers;
+  log_warning("engine", "{} is damaged and not used", path);
+  return {};
 }
 
 void save_numbers(const std::string& path, const Numbers& numbers, const char* what) {
   if (path.empty()) return;
   const Status saved = write_file_atomically(path, fmt::format("{}\n", fmt::join(numbers, " ")));
   if (!saved.ok()) log_warning("engine", "{} not kept: {}", what, saved.message());
+  keep_newest_entries(std::filesystem::path(path).parent_path(), kFilesMax);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What was set last of a stream's order: its echo factor, and the weights of its sources. Kept over
-// restarts of the daemon: small files for each stream in the state folder.
+// restarts of the daemon: small files in the state folder, two for each stream, at most 256 of each
+// kind.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,8 @@ class KeptOrder {
   KeptOrder(const std::string& state_dir, const std::string& stream,
             const Fingerprint& fingerprint);
 
+  // Of the stream's files in the state folder; empty: nothing is kept.
+  const std::string& name() const { return factor_path_; }
   // What was kept for a stream with this definition and these data.
   OrderSettings load() const;
   // What `settings` do not have stays as it is. Logs a failure.

@@ -35,6 +35,7 @@ void StreamDriver::stop() {
   // the engine thread now is dropped, and so stopped.
   engine_loop_->stop();
   passes_loop_->stop();
+  order_writer_.stop();
 }
 
 void StreamDriver::attach(AttachCall call) {
@@ -77,8 +78,7 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
     });
   }
   if (!work.kept.empty()) {
-    const KeptOrder files(state_dir_, name, stream.core()->ring_spec.fingerprint);
-    passes_loop_->post([files, kept = std::move(work.kept)] { files.save(kept); });
+    order_writer_.write({state_dir_, name, stream.core()->ring_spec.fingerprint}, work.kept);
   }
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });

@@ -15,6 +15,7 @@
 #include "engine/jobs/attached_trainers_file.h"
 #include "engine/runtime/event_loop.h"
 #include "engine/runtime/memory_budget.h"
+#include "engine/stream/order_writer.h"
 #include "engine/stream/pass_ending.h"
 #include "engine/stream/stream.h"
 #include "engine/stream/stream_table.h"
@@ -90,6 +91,7 @@ class StreamDriver {
   NotifyFunction notify_ ECHOLINE_GUARDED_BY(notify_mutex_);
   std::atomic<std::uint64_t> rounds_{0};
   std::atomic<bool> draining_{false};
+  OrderWriter order_writer_;
   std::unique_ptr<EventLoop> passes_loop_;
   std::unique_ptr<EventLoop> engine_loop_;
 };

@@ -1,0 +1,40 @@
+#include "engine/stream/order_writer.h"
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kSlowNs = 1'000'000'000;
+
+}  // namespace
+
+void OrderWriter::write(const KeptOrder& files, const OrderSettings& settings) {
+  if (files.name().empty()) return;
+  const MutexLock lock(mutex_);
+  const auto [at, is_new] = waiting_.try_emplace(files.name(), files, settings);
+  if (is_new) {
+    loop_.post([this, name = files.name()] { write_next(name); });
+    return;
+  }
+  OrderSettings& kept = at->second.settings;
+  if (settings.factor) kept.factor = settings.factor;
+  if (settings.weights) kept.weights = settings.weights;
+}
+
+void OrderWriter::write_next(const std::string& name) {
+  MutexLock lock(mutex_);
+  const Waiting next = std::move(waiting_.extract(name).mapped());
+  lock.unlock();
+  const std::uint64_t begin_ns = monotonic_ns();
+  next.files.save(next.settings);
+  const std::uint64_t took_ns = monotonic_ns() - begin_ns;
+  if (took_ns < kSlowNs) return;
+  log_warning("engine", "writing {} took {:.1f} s: the disk of daemon.state_dir is slow", name,
+              to_seconds(took_ns));
+}
+
+}  // namespace echoline::engine
