@@ -32,7 +32,8 @@ class Scrape(unittest.TestCase):
         cls.addClassCleanup(cls.prometheus.stop)
         # Now every series has two values, also the latest one: hits in a second epoch.
         for expression in ('increase(echoline_cache_requests_total{level="memory", outcome="hit"}[30s]) > 0',
-                           "echoline_upstream_downstream_ratio", "rate(echoline_device_wait_seconds_total[30s])", "stream:echoline_wait:rate5m"):
+                           "echoline_upstream_downstream_ratio", "echoline_step_wait_seconds_total",
+                           "rate(echoline_device_wait_seconds_total[30s])", "stream:echoline_wait:rate5m"):
             cls.prometheus.await_data(expression)
 
     def text(self):
