@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "analyze/picture.h"
@@ -16,10 +15,6 @@
 namespace echoline::analyze {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string_view name_of(Limit limit) { return kLimitNames[static_cast<std::size_t>(limit)]; }
-std::string_view name_of(Place place) { return kPlaceNames[static_cast<std::size_t>(place)]; }
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 class Table {
@@ -50,7 +45,7 @@ void add_workers(const Measures& measures, Table& table) {
 }
 
 void add_echo(const Measures& measures, Table& table) {
-  const Place here = measures.place == Place::kNone ? Place::kSample : measures.place;
+  const Place here = echo_place(measures);
   for (const double factor : {1.0, 2.0, 3.0, 4.0, 6.0}) {
     table.add(fmt::format("echo.place={}, echo.factor={}", name_of(here), factor),
               [&](Setting& one) {
@@ -155,7 +150,7 @@ std::string answer_text(const Measures& measures, const Answer& answer) {
 std::string remedies_text(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   const Remedies& found = analysis.remedies;
-  const Place place = measured.place == Place::kNone ? Place::kSample : measured.place;
+  const Place place = echo_place(measured);
   const std::string factor = fmt::format(
       "factor   {:.2f} at {} is the least one with the highest rate: {} rows/s, {} of "
       "them fresh, stall {}\n",
@@ -163,7 +158,7 @@ std::string remedies_text(const Analysis& analysis) {
       rate_text(found.with_factor.fresh), stall_text(measured, found.with_factor.stall));
   // All other sentences compare with what the trainers take.
   if (!knows_trainers(measured)) return factor;
-  std::string text = fmt::format("gain     at most {} can be won by a faster daemon\n",
+  std::string text = fmt::format("gain     at most {} more rows, if trainers never waited\n",
                                  percent(found.most_to_win));
   text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
                                       pluralize(*found.workers, "worker"))
@@ -180,74 +175,6 @@ std::string remedies_text(const Analysis& analysis) {
         "cache    no cache alone delivers what the trainers take, or the store is not measured\n";
   }
   return text + factor;
-}
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json prediction_json(const Prediction& prediction) {
-  return {{"rows_per_second", number(prediction.rows)},
-          {"fresh_per_second", number(prediction.fresh)},
-          {"stall_share", prediction.stall},
-          {"limit", name_of(prediction.limit)}};
-}
-
-Json answer_json(const Answer& answer) {
-  Json json = {{"question", answer.question}};
-  json.update(prediction_json(answer.prediction));
-  return json;
-}
-
-Json store_rates_json(const StoreRates& rates) {
-  Json json = {{"endpoint", rates.endpoint},
-               {"answers", rates.short_answers ? "short" : "long"},
-               {"points", Json::array()}};
-  for (const StoreRate& point : rates.points) {
-    json["points"].push_back({{"in_flight", point.in_flight},
-                              {"bytes_per_second", point.bytes_per_second},
-                              {"answer_bytes", point.answer_bytes},
-                              {"windows", point.windows},
-                              {"age_seconds", point.age_seconds}});
-  }
-  return json;
-}
-
-Json measures_json(const Measures& measured) {
-  const Setting now = present_setting(measured);
-  Json json = {{"seconds", measured.seconds},
-               {"rows_per_second", measured.rows},
-               {"stall_share", measured.stall},
-               {"trainer_rows", number(trainer_rows(measured, now))},
-               {"worker_rows", number(worker_rows(measured, now))},
-               {"fetch_rows", number(fetch_rows(measured, now))},
-               {"store_records", measured.store_records},
-               {"store_requests",
-                {{"answer_seconds", measured.requests.answer_seconds},
-                 {"body_seconds", measured.requests.body_seconds},
-                 {"in_flight", measured.requests.in_flight},
-                 {"in_flight_max", measured.requests.in_flight_max}}},
-               {"concurrency", measured.concurrency},
-               {"store_rates", Json::array()},
-               {"cache_records", measured.cache_records},
-               {"cached_share", measured.cached},
-               {"passes", measured.passes},
-               {"workers", measured.workers},
-               {"processors", measured.processors},
-               {"core_share", measured.core_share},
-               {"decode_seconds", measured.decode_seconds},
-               {"use_seconds", measured.use_seconds},
-               {"copy_seconds", measured.copy_seconds},
-               {"record_bytes", measured.record_bytes},
-               {"echo_point", name_of(measured.place)},
-               {"echo_factor", measured.factor},
-               {"steps", Json::array()}};
-  for (const StoreRates& rates : measured.store_rates) {
-    json["store_rates"].push_back(store_rates_json(rates));
-  }
-  for (const StepTime& step : measured.steps) {
-    json["steps"].push_back(
-        {{"step", step.step}, {"seconds_a_row", step.seconds_a_row}, {"share", step.share}});
-  }
-  return json;
 }
 
 }  // namespace
@@ -290,30 +217,6 @@ std::string analysis_svg(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   return curves_svg(analysis.stream, analysis.curves, store_curves(measured),
                     trainer_rows(measured, present_setting(measured)));
-}
-
-std::string analysis_json(const Analysis& analysis) {
-  const Remedies& found = analysis.remedies;
-  Json json = {{"stream", analysis.stream},
-               {"measured", measures_json(analysis.measures)},
-               {"now", prediction_json(analysis.now)},
-               {"remedies",
-                {{"most_to_win", found.most_to_win},
-                 {"workers", found.workers ? Json(*found.workers) : Json(nullptr)},
-                 {"cached_share", found.cached ? Json(*found.cached) : Json(nullptr)},
-                 {"echo_factor", found.factor},
-                 {"with_factor", prediction_json(found.with_factor)}}},
-               {"table", Json::array()},
-               {"what_if", Json::array()}};
-  for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
-  for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
-  for (const TargetTime& one : analysis.targets) {
-    json["targets"].push_back({{"factor", one.use.factor},
-                               {"fresh_needed", one.use.fresh},
-                               {"fresh_per_second", one.fresh_rows},
-                               {"time", one.time}});
-  }
-  return json.dump() + "\n";
 }
 
 }  // namespace echoline::analyze

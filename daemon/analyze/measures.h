@@ -1,6 +1,7 @@
 // What is measured of a running stream: the input of the model (docs/analyze.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ enum class Place : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 // The names of StreamStatus.echo_point, by Place.
 inline constexpr std::string_view kPlaceNames[] = {"none", "record", "sample", "augmented",
                                                    "batch"};
+inline std::string_view name_of(Place place) {
+  return kPlaceNames[static_cast<std::size_t>(place)];
+}
 
 // Seconds of one core for one row. A step of the pipeline, as StepCost has it.
 struct StepTime {

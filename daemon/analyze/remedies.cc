@@ -59,7 +59,7 @@ Remedies find_remedies(const Measures& measures) {
   if (now.stall > 0) remedies.most_to_win = now.stall / (1 - now.stall);
   remedies.workers = least_workers(measures);
   remedies.cached = least_cached(measures);
-  if (setting.place == Place::kNone) setting.place = Place::kSample;
+  setting.place = echo_place(measures);
   remedies.factor = setting.factor = least_factor(measures, setting);
   remedies.with_factor = predict(measures, setting);
   return remedies;

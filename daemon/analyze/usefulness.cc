@@ -50,7 +50,7 @@ Result<std::vector<Usefulness>> parse_usefulness(const std::string& text) {
 std::vector<TargetTime> times_to_target(const Measures& measures,
                                         const std::vector<Usefulness>& table) {
   Setting setting = present_setting(measures);
-  if (setting.place == Place::kNone) setting.place = Place::kSample;
+  setting.place = echo_place(measures);
   std::vector<TargetTime> times;
   double seconds_without = 0;
   for (const Usefulness& use : table) {
