@@ -92,8 +92,8 @@ Result<analyze::Measures> measure_configuration(const std::string& stream,
   if (!created.ok()) return std::move(created).with_context("stream '" + stream + "'");
   const PacedTrainer trainer(started.runtime_dir(), stream, options.trainer_rate);
   ECHOLINE_ASSIGN(analyze::Measures measures, measure(daemon, stream, duration_ns, &trainer));
-  // What it takes without a pause is no rate of a training.
-  if (options.trainer_rate == 0) measures.trainer_rows = 0;
+  // Given, or unknown (0): what a trainer without a pause takes is no rate of a training.
+  measures.trainer_rows = options.trainer_rate;
   return measures;
 }
 
