@@ -210,7 +210,9 @@ std::string analysis_text(const Analysis& analysis) {
   text += "\n" + remedies_text(analysis);
   const std::optional<Curve> curve = most_telling(analysis.curves);
   if (curve) text += curve_text(*curve);
-  return analysis.targets.empty() ? text : text + "\n" + target_text(analysis.targets);
+  return analysis.targets.empty()
+             ? text
+             : text + "\n" + target_text(analysis.targets, echo_place(measured));
 }
 
 std::string analysis_svg(const Analysis& analysis) {
