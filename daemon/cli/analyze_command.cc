@@ -114,7 +114,7 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   // Before the measurement: a wrong question costs no time.
   for (const std::string& question : options.what_if) {
     const analyze::Measures any{.requests = {.answer_seconds = 1}, .record_bytes = 1};
-    ECHOLINE_TRY(analyze::parse_what_if(question, any).status());
+    ECHOLINE_TRY(analyze::parse_what_if(question, any).status().with_context("--what-if"));
   }
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
   if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));

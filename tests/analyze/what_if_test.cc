@@ -38,9 +38,10 @@ TEST(WhatIf, ALatencyNeedsAMeasuredOne) {
   Measures measured{.requests = {.answer_seconds = 0.04}};
   EXPECT_DOUBLE_EQ(parse_what_if("store.latency=80ms", measured)->store_latency, 0.08);
   EXPECT_DOUBLE_EQ(parse_what_if("store.latency=x0.5", measured)->store_latency, 0.02);
-  EXPECT_EQ(parse_what_if("store.latency=80", measured).status().message(),
-            "--what-if: store.latency=80: allowed is a time up to 600s, as 80ms, or a multiple of "
-            "the measured one, as x2");
+  EXPECT_EQ(
+      parse_what_if("store.latency=80", measured).status().message(),
+      "store.latency=80: allowed is a time up to 600s, as 80ms, or a multiple of the measured "
+      "one, as x2");
   measured.requests = {};
   EXPECT_EQ(parse_what_if("store.latency=x2", measured).status().code(), Code::kFailedPrecondition);
 }
@@ -50,13 +51,48 @@ TEST(WhatIf, ErrorsNameTheKeyAndWhatIsAllowed) {
   const auto error = [&](const std::string& text) {
     return parse_what_if(text, measured).status().message();
   };
-  EXPECT_EQ(error("workers=0"), "--what-if: workers=0: allowed is a number from 1 to 1024");
-  EXPECT_EQ(error("workers=1.5"), "--what-if: workers=1.5: allowed is a whole number");
-  EXPECT_EQ(error("cache.share=1"), "--what-if: cache.share=1: allowed is a share from 0% to 100%");
+  EXPECT_EQ(error("workers=0"), "workers=0: allowed is a number from 1 to 1024");
+  EXPECT_EQ(error("workers=1.5"), "workers=1.5: allowed is a whole number");
+  EXPECT_EQ(error("cache.share=1"), "cache.share=1: allowed is a share from 0% to 100%");
+  EXPECT_EQ(error("cache.share=101%"), "cache.share=101%: allowed is a share from 0% to 100%");
+  EXPECT_EQ(error("trainers.rate=x0"),
+            "trainers.rate=x0: allowed is a multiple of the present value from x0.001 to x1000");
   EXPECT_NE(error("store.rate=2").find("allowed is a multiple"), std::string::npos);
   EXPECT_NE(error("speed=2").find("'speed' is unknown; there are: workers"), std::string::npos);
   EXPECT_NE(error("workers").find("is not KEY=VALUE"), std::string::npos);
   EXPECT_NE(error("workers=nan").find("allowed"), std::string::npos);
+  for (const char* incomplete : {"", " ", "workers=2,", ",workers=2", "workers=2,,passes=2"}) {
+    EXPECT_TRUE(error(incomplete).starts_with("'' is not KEY=VALUE; keys: ")) << incomplete;
+  }
+  EXPECT_EQ(error("workers=2, workers=2"), "workers has two values");
+  EXPECT_EQ(error("cache.share=1%, cache.memory=1KB"),
+            "cache.memory and cache.share say the same: leave one out");
+}
+
+TEST(WhatIf, TheOrderOfPlaceAndFactorDoesNotMatter) {
+  for (const Place present : {Place::kNone, Place::kRecord}) {
+    const Measures measured{.place = present, .factor = present == Place::kNone ? 1.0 : 3.0};
+    const auto both = [&](const std::string& first, const std::string& second) {
+      const auto one = parse_what_if(first + "," + second, measured);
+      const auto other = parse_what_if(second + "," + first, measured);
+      EXPECT_EQ(one.status().message(), other.status().message());
+      if (one.ok()) {
+        EXPECT_EQ(one->place, other->place);
+        EXPECT_EQ(one->factor, other->factor);
+      }
+      return one;
+    };
+    EXPECT_EQ(
+        both("echo.place=none", "echo.factor=4").status().message(),
+        "echo.place=none, echo.factor=4: without echo the factor is 1: name a place, or leave "
+        "the factor out");
+    EXPECT_EQ(both("echo.place=none", "echo.factor=1")->place, Place::kNone);
+    EXPECT_EQ(both("echo.place=batch", "echo.factor=4")->place, Place::kBatch);
+    EXPECT_EQ(parse_what_if("echo.place=none", measured)->factor, 1);
+    EXPECT_EQ(parse_what_if("echo.factor=1", measured)->place, present);
+    EXPECT_EQ(parse_what_if("echo.factor=4", measured)->place,
+              present == Place::kNone ? Place::kSample : present);
+  }
 }
 
 // A stream whose trainer trains for 80 ms and waits 20 ms for each batch of 10 rows.
