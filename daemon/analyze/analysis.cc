@@ -26,7 +26,9 @@ class Table {
   void add(std::string question, const Change& change) {
     Setting setting = present_setting(measures_);
     change(setting);
-    answers_.push_back({std::move(question), setting, predict(measures_, setting)});
+    answers_.push_back({.question = std::move(question),
+                        .setting = setting,
+                        .prediction = predict(measures_, setting)});
   }
   std::vector<Answer> take() { return std::move(answers_); }
 
@@ -85,6 +87,12 @@ std::vector<Answer> table_of(const Measures& measures) {
   return table.take();
 }
 
+Answer answer_to(const std::string& question, const Measures& measures) {
+  const auto setting = parse_what_if(question, measures);
+  if (!setting.ok()) return {.question = question, .refusal = setting.status().message()};
+  return {.question = question, .setting = *setting, .prediction = predict(measures, *setting)};
+}
+
 std::string rate_text(double rate) {
   return std::isfinite(rate) ? fmt::format("{:.1f}", rate) : "unknown";
 }
@@ -141,6 +149,9 @@ std::string stall_text(const Measures& measures, double stall) {
 }
 
 std::string answer_text(const Measures& measures, const Answer& answer) {
+  if (!answer.refusal.empty()) {
+    return fmt::format("{:<36} refused: {}\n", answer.question, answer.refusal);
+  }
   return fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", answer.question,
                      rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
                      stall_text(measures, answer.prediction.stall),
@@ -179,9 +190,8 @@ std::string remedies_text(const Analysis& analysis) {
 
 }  // namespace
 
-Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if,
-                         const std::vector<Usefulness>& table) {
+Analysis analyze(const std::string& stream, const Measures& measures,
+                 const std::vector<std::string>& what_if, const std::vector<Usefulness>& table) {
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
@@ -191,10 +201,18 @@ Result<Analysis> analyze(const std::string& stream, const Measures& measures,
                     .curves = curves_of(measures),
                     .targets = times_to_target(measures, table)};
   for (const std::string& question : what_if) {
-    ECHOLINE_ASSIGN(const Setting setting, parse_what_if(question, measures));
-    analysis.what_if.push_back({question, setting, predict(measures, setting)});
+    analysis.what_if.push_back(answer_to(question, measures));
   }
   return analysis;
+}
+
+Status refusal_of_all(const Analysis& analysis) {
+  for (const Answer& answer : analysis.what_if) {
+    if (answer.refusal.empty()) return Status();
+  }
+  return analysis.what_if.empty()
+             ? Status()
+             : Status(Code::kFailedPrecondition, "--what-if: " + analysis.what_if.front().refusal);
 }
 
 std::string analysis_text(const Analysis& analysis) {
@@ -204,7 +222,7 @@ std::string analysis_text(const Analysis& analysis) {
   text +=
       fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
   const Measures& measured = analysis.measures;
-  text += answer_text(measured, {"nothing changes", {}, analysis.now});
+  text += answer_text(measured, {.question = "nothing changes", .prediction = analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(measured, answer);
   for (const Answer& answer : analysis.what_if) text += answer_text(measured, answer);
   text += "\n" + remedies_text(analysis);

@@ -15,9 +15,10 @@ namespace echoline::analyze {
 
 // One question and its answer.
 struct Answer {
-  std::string question;  // "workers=4"
-  Setting setting;
-  Prediction prediction;
+  std::string question;   // "workers=4"
+  std::string refusal{};  // why this stream has no answer; "": it has one
+  Setting setting{};
+  Prediction prediction{};
 };
 
 struct Analysis {
@@ -31,11 +32,13 @@ struct Analysis {
   std::vector<TargetTime> targets;  // by factor; empty without a table
 };
 
-// `what_if`: each as of parse_what_if, whose errors it has. `table`: as of parse_usefulness, or
-// empty. Pure functions.
-Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if,
-                         const std::vector<Usefulness>& table = {});
+// `what_if`: each as of parse_what_if, whose error is the refusal of its answer. `table`: as of
+// parse_usefulness, or empty. Pure functions.
+Analysis analyze(const std::string& stream, const Measures& measures,
+                 const std::vector<std::string>& what_if,
+                 const std::vector<Usefulness>& table = {});
+// An error if there are questions, and all of them are refused.
+Status refusal_of_all(const Analysis& analysis);
 std::string analysis_text(const Analysis& analysis);
 std::string analysis_json(const Analysis& analysis);
 std::string analysis_svg(const Analysis& analysis);

@@ -19,6 +19,10 @@ Json prediction_json(const Prediction& prediction) {
 
 Json answer_json(const Answer& answer) {
   Json json = {{"question", answer.question}};
+  if (!answer.refusal.empty()) {
+    json["refused"] = answer.refusal;
+    return json;
+  }
   json.update(prediction_json(answer.prediction));
   return json;
 }

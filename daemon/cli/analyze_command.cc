@@ -122,14 +122,13 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   ECHOLINE_ASSIGN(const analyze::Measures measures,
                   options.config.empty() ? measure(daemon, stream, duration_ns, nullptr)
                                          : measure_configuration(stream, options, duration_ns));
-  ECHOLINE_ASSIGN(const analyze::Analysis analysis,
-                  analyze::analyze(stream, measures, options.what_if, table));
+  const analyze::Analysis analysis = analyze::analyze(stream, measures, options.what_if, table);
   if (!options.svg.empty()) {
     ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));
   }
   fmt::print("{}",
              options.json ? analyze::analysis_json(analysis) : analyze::analysis_text(analysis));
-  return Status();
+  return analyze::refusal_of_all(analysis);
 }
 
 }  // namespace echoline::cli

@@ -64,8 +64,7 @@ TEST(Curves, OfAStreamThatNothingLimitsAreUnknown) {
   for (const Curve& curve : curves) EXPECT_TRUE(curve.points.empty()) << curve.key;
   EXPECT_FALSE(most_telling(curves).has_value());
   const auto analysis = analyze("train", {}, {});
-  ASSERT_TRUE(analysis.ok());
-  EXPECT_NE(analysis_svg(*analysis).find("unknown"), std::string::npos);
+  EXPECT_NE(analysis_svg(analysis).find("unknown"), std::string::npos);
 }
 
 TEST(Usefulness, MultipliesTheFreshRecordsByTheirTime) {

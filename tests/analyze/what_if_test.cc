@@ -8,6 +8,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/meter.h"
+#include "analyze/two_workers.h"
 
 namespace echoline::analyze {
 namespace {
@@ -67,6 +68,23 @@ TEST(WhatIf, ErrorsNameTheKeyAndWhatIsAllowed) {
   EXPECT_EQ(error("workers=2, workers=2"), "workers has two values");
   EXPECT_EQ(error("cache.share=1%, cache.memory=1KB"),
             "cache.memory and cache.share say the same: leave one out");
+}
+
+TEST(WhatIf, AQuestionThatThisStreamCannotAnswerIsRefusedInItsRow) {
+  const Measures files = two_workers(0.001, 0.001, 100);
+  const Analysis analysis = analyze("train", files, {"store.latency=80ms", "workers=3"});
+  EXPECT_NE(analysis_text(analysis).find(
+                "store.latency=80ms                   refused: store.latency=80ms: the latency"),
+            std::string::npos)
+      << analysis_text(analysis);
+  const auto json = nlohmann::json::parse(analysis_json(analysis));
+  EXPECT_TRUE(json["what_if"][0]["refused"].is_string());
+  EXPECT_FALSE(json["what_if"][0].contains("rows_per_second"));
+  EXPECT_TRUE(json["what_if"][1]["rows_per_second"].is_number());
+  EXPECT_TRUE(refusal_of_all(analysis).ok());
+  EXPECT_TRUE(refusal_of_all(analyze("train", files, {})).ok());
+  EXPECT_EQ(refusal_of_all(analyze("train", files, {"store.latency=x2"})).code(),
+            Code::kFailedPrecondition);
 }
 
 TEST(WhatIf, TheOrderOfPlaceAndFactorDoesNotMatter) {
@@ -174,17 +192,16 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   EXPECT_EQ(point.age_seconds, 0.5);
   // 40 records/s of the store are 80 % of the fresh ones, and each has two uses.
   const auto analysis = analyze("train", *measured, {"echo.factor=4", "store.latency=140ms"});
-  ASSERT_TRUE(analysis.ok());
-  EXPECT_NEAR(analysis->now.rows, 100, 1e-6);
-  EXPECT_NEAR(analysis->what_if.at(0).prediction.rows, 125, 1e-6);
-  const auto json = nlohmann::json::parse(analysis_json(*analysis));
+  EXPECT_NEAR(analysis.now.rows, 100, 1e-6);
+  EXPECT_NEAR(analysis.what_if.at(0).prediction.rows, 125, 1e-6);
+  const auto json = nlohmann::json::parse(analysis_json(analysis));
   EXPECT_EQ(json["now"]["limit"], "storage");
   EXPECT_NEAR(json["what_if"][0]["rows_per_second"], 125, 1e-6);
   // All requests are used, and each takes twice as long.
   EXPECT_NEAR(json["what_if"][1]["rows_per_second"], 50, 1e-6);
-  EXPECT_NE(analysis_text(*analysis).find("at most 25 % more rows, if trainers never waited"),
+  EXPECT_NE(analysis_text(analysis).find("at most 25 % more rows, if trainers never waited"),
             std::string::npos)
-      << analysis_text(*analysis);
+      << analysis_text(analysis);
 }
 
 TEST(Meter, WithoutATrainerThereIsNothingToMeasure) {
