@@ -100,6 +100,16 @@ std::string rate_text(double rate) {
 // Without their rate there is no stall to predict.
 bool knows_trainers(const Measures& measures) { return measures.trainer_rows > 0; }
 
+std::string interval_text(const Analysis& analysis) {
+  const Measures& measured = analysis.measures;
+  const std::string text = fmt::format("stream   {}, measured for {:.1f} s: {}\n", analysis.stream,
+                                       measured.seconds, pluralize(measured.batches, "batch"));
+  if (measured.batches >= kBatchesMin) return text;
+  return text +
+         fmt::format("warning  fewer than {} batches say little: measure for longer with --for\n",
+                     kBatchesMin);
+}
+
 std::string sentence_of_limit(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   std::string text =
@@ -216,9 +226,8 @@ Status refusal_of_all(const Analysis& analysis) {
 }
 
 std::string analysis_text(const Analysis& analysis) {
-  std::string text = fmt::format("stream   {}, measured for {:.1f} s\n", analysis.stream,
-                                 analysis.measures.seconds);
-  text += sentence_of_limit(analysis) + measures_text(analysis.measures) + "\n";
+  std::string text = interval_text(analysis) + sentence_of_limit(analysis) +
+                     measures_text(analysis.measures) + "\n";
   text +=
       fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
   const Measures& measured = analysis.measures;

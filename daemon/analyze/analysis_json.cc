@@ -44,6 +44,7 @@ Json store_rates_json(const StoreRates& rates) {
 Json measures_json(const Measures& measured) {
   const Setting now = present_setting(measured);
   Json json = {{"seconds", measured.seconds},
+               {"batches", measured.batches},
                {"rows_per_second", measured.rows},
                {"stall_share", measured.stall},
                {"trainer_rows", number(trainer_rows(measured, now))},

@@ -25,6 +25,9 @@ struct StepTime {
   double share = 0;  // of the workers' time
 };
 
+// Fewer of them in the interval say little about the trainers' rate.
+inline constexpr std::uint64_t kBatchesMin = 10;
+
 // Fewer of them in the interval say nothing about the store's latency.
 inline constexpr int kRequestsMin = 20;
 
@@ -55,11 +58,12 @@ struct StoreRates {
 
 // Rates are per second, over the time in which the part worked; 0: unknown.
 struct Measures {
-  double seconds = 0;        // the interval
-  double rows = 0;           // published per second in it, by all passes
-  double stall = 0;          // the share of their time that trainers waited for the daemon
-  double trainer_rows = 0;   // G: rows that the trainers of a pass take when batches are there
-  std::uint32_t passes = 1;  // that trainers read
+  double seconds = 0;         // the interval
+  std::uint64_t batches = 0;  // in it, of the trainer that took the fewest
+  double rows = 0;            // published per second in it, by all passes
+  double stall = 0;           // the share of their time that trainers waited for the daemon
+  double trainer_rows = 0;    // G: rows that the trainers of a pass take when batches are there
+  std::uint32_t passes = 1;   // that trainers read
 
   std::uint32_t workers = 1;
   std::uint32_t processors = 1;

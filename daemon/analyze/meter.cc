@@ -196,9 +196,10 @@ Result<Measures> Meter::measures() const {
     const v1::Consumer& last = trainer.last.trainer;
     const double wait =
         std::clamp(waited(last) - waited(trainer.first.trainer), 0.0, 0.999 * seconds);
-    const auto batches = static_cast<double>(last.batches() - trainer.first.trainer.batches());
+    const std::uint64_t batches = last.batches() - trainer.first.trainer.batches();
+    measures.batches = rates.empty() ? batches : std::min(measures.batches, batches);
     double& rate = rates[last.pass()][name.first];
-    rate = std::max(rate, batches * last.batch_size() / (seconds - wait));
+    rate = std::max(rate, static_cast<double>(batches) * last.batch_size() / (seconds - wait));
     waits += wait;
     times += seconds;
   }

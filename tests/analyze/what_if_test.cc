@@ -167,6 +167,7 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   }
   const auto measured = meter.measures();
   ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(measured->batches, 49U) << "from the first to the last one that was seen to end";
   EXPECT_NEAR(measured->trainer_rows, 125, 1e-6);
   EXPECT_NEAR(measured->rows, 100, 1e-6);
   EXPECT_NEAR(measured->stall, 0.2, 1e-6);
@@ -202,6 +203,29 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
   EXPECT_NE(analysis_text(analysis).find("at most 25 % more rows, if trainers never waited"),
             std::string::npos)
       << analysis_text(analysis);
+}
+
+TEST(Meter, FewBatchesAreNamedWithAWarning) {
+  Meter meter("train");
+  for (std::uint64_t batches = 10; batches <= 21; ++batches) {
+    v1::WatchStatsResponse answer = answer_at(batches);
+    // A second rank that takes its first batches later.
+    v1::Consumer& second = *answer.mutable_streams(0)->add_consumers();
+    second = answer.streams(0).consumers(0);
+    second.set_rank(1);
+    second.set_batches(batches < 13 ? 0 : batches);
+    ASSERT_TRUE(meter.add(answer).ok());
+  }
+  const auto few = meter.measures();
+  ASSERT_TRUE(few.ok());
+  EXPECT_EQ(few->batches, 8U);
+  const std::string text = analysis_text(analyze("train", *few, {}));
+  EXPECT_TRUE(
+      text.starts_with("stream   train, measured for 1.1 s: 8 batches\nwarning  fewer than 10"))
+      << text;
+  Measures enough = *few;
+  enough.batches = 10;
+  EXPECT_EQ(analysis_text(analyze("train", enough, {})).find("warning"), std::string::npos);
 }
 
 TEST(Meter, WithoutATrainerThereIsNothingToMeasure) {
