@@ -15,6 +15,9 @@
 namespace echoline::analyze {
 namespace {
 
+// Of measured rate and model: where they differ by more, one of them is wrong.
+constexpr double kDisagreement = 0.15;
+
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 class Table {
@@ -118,9 +121,24 @@ std::string sentence_of_limit(const Analysis& analysis) {
                         name_of(analysis.now.limit), percent(measured.stall))
           : fmt::format("limit    {}; batches are taken as fast as they come\n",
                         name_of(analysis.now.limit));
-  return text + fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
-                            measured.rows, analysis.now.rows * measured.passes,
-                            pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
+  text += fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
+                      measured.rows, analysis.now.rows * measured.passes,
+                      pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
+  if (model_agrees(analysis)) return text;
+  return text + fmt::format(
+                    "warning  measured was {} of the model's rate, so do not rely on what follows: "
+                    "the interval may be too short, something else may have changed in it, or "
+                    "fetching, preparing and training disturb each other\n",
+                    percent(measured_over_model(analysis)));
+}
+
+// A factor that was served, and the one that is set if it is another.
+std::string echo_text(const Measures& measured) {
+  const std::string text =
+      fmt::format("echo     {} x {:.3g}", name_of(measured.place), measured.factor);
+  return measured.factor == measured.set_factor
+             ? text + "\n"
+             : text + fmt::format(" in the interval; {:.3g} is set now\n", measured.set_factor);
 }
 
 std::string measures_text(const Measures& measured) {
@@ -146,7 +164,7 @@ std::string measures_text(const Measures& measured) {
         requests.in_flight_max);
   }
   text += store_rates_text(measured);
-  text += fmt::format("echo     {} x {:.3g}\n", name_of(measured.place), measured.factor);
+  text += echo_text(measured);
   for (const StepTime& step : measured.steps) {
     text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
                         step.seconds_a_row * 1e6, percent(step.share));
@@ -162,10 +180,11 @@ std::string answer_text(const Measures& measures, const Answer& answer) {
   if (!answer.refusal.empty()) {
     return fmt::format("{:<36} refused: {}\n", answer.question, answer.refusal);
   }
-  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", answer.question,
+  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}{}\n", answer.question,
                      rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
                      stall_text(measures, answer.prediction.stall),
-                     name_of(answer.prediction.limit));
+                     name_of(answer.prediction.limit),
+                     is_optimistic(measures, answer.setting) ? " (too good)" : "");
 }
 
 std::string remedies_text(const Analysis& analysis) {
@@ -216,6 +235,16 @@ Analysis analyze(const std::string& stream, const Measures& measures,
   return analysis;
 }
 
+double measured_over_model(const Analysis& analysis) {
+  return analysis.measures.rows / (analysis.now.rows * analysis.measures.passes);
+}
+
+bool model_agrees(const Analysis& analysis) {
+  const double model = analysis.now.rows;
+  return !std::isfinite(model) || model <= 0 ||
+         std::abs(measured_over_model(analysis) - 1) <= kDisagreement;
+}
+
 Status refusal_of_all(const Analysis& analysis) {
   for (const Answer& answer : analysis.what_if) {
     if (answer.refusal.empty()) return Status();
@@ -234,6 +263,12 @@ std::string analysis_text(const Analysis& analysis) {
   text += answer_text(measured, {.question = "nothing changes", .prediction = analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(measured, answer);
   for (const Answer& answer : analysis.what_if) text += answer_text(measured, answer);
+  // The table has `sample` echo for such a stream.
+  if (measured.place == Place::kNone) {
+    text +=
+        "too good: with sample echo, records are decoded whole and kept, which takes the workers "
+        "longer\n";
+  }
   text += "\n" + remedies_text(analysis);
   const std::optional<Curve> curve = most_telling(analysis.curves);
   if (curve) text += curve_text(*curve);

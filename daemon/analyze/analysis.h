@@ -37,6 +37,11 @@ struct Analysis {
 Analysis analyze(const std::string& stream, const Measures& measures,
                  const std::vector<std::string>& what_if,
                  const std::vector<Usefulness>& table = {});
+// The measured rate, relative to that of the model for the present setting; 0 where nothing limits
+// the model.
+double measured_over_model(const Analysis& analysis);
+// Or there is nothing to compare.
+bool model_agrees(const Analysis& analysis);
 // An error if there are questions, and all of them are refused.
 Status refusal_of_all(const Analysis& analysis);
 std::string analysis_text(const Analysis& analysis);

@@ -17,13 +17,14 @@ Json prediction_json(const Prediction& prediction) {
           {"limit", name_of(prediction.limit)}};
 }
 
-Json answer_json(const Answer& answer) {
+Json answer_json(const Measures& measures, const Answer& answer) {
   Json json = {{"question", answer.question}};
   if (!answer.refusal.empty()) {
     json["refused"] = answer.refusal;
     return json;
   }
   json.update(prediction_json(answer.prediction));
+  if (is_optimistic(measures, answer.setting)) json["too_good"] = true;
   return json;
 }
 
@@ -70,6 +71,7 @@ Json measures_json(const Measures& measured) {
                {"record_bytes", measured.record_bytes},
                {"echo_point", name_of(measured.place)},
                {"echo_factor", measured.factor},
+               {"echo_factor_set", measured.set_factor},
                {"steps", Json::array()}};
   for (const StoreRates& rates : measured.store_rates) {
     json["store_rates"].push_back(store_rates_json(rates));
@@ -88,6 +90,8 @@ std::string analysis_json(const Analysis& analysis) {
   Json json = {{"stream", analysis.stream},
                {"measured", measures_json(analysis.measures)},
                {"now", prediction_json(analysis.now)},
+               {"measured_over_model", number(measured_over_model(analysis))},
+               {"model_agrees", model_agrees(analysis)},
                {"remedies",
                 {{"most_to_win", found.most_to_win},
                  {"workers", found.workers ? Json(*found.workers) : Json(nullptr)},
@@ -96,8 +100,10 @@ std::string analysis_json(const Analysis& analysis) {
                  {"with_factor", prediction_json(found.with_factor)}}},
                {"table", Json::array()},
                {"what_if", Json::array()}};
-  for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
-  for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
+  for (const Answer& answer : analysis.table)
+    json["table"].push_back(answer_json(analysis.measures, answer));
+  for (const Answer& answer : analysis.what_if)
+    json["what_if"].push_back(answer_json(analysis.measures, answer));
   for (const TargetTime& one : analysis.targets) {
     json["targets"].push_back({{"factor", one.use.factor},
                                {"fresh_needed", one.use.fresh},

@@ -83,7 +83,8 @@ struct Measures {
   std::uint64_t record_bytes = 0;
 
   Place place = Place::kNone;
-  double factor = 1;
+  double factor = 1;      // of the rows that were published in the interval
+  double set_factor = 1;  // set last: read-ahead and passes of older states can have another one
 };
 
 }  // namespace echoline::analyze

@@ -53,6 +53,10 @@ double worker_rows(const Measures& measures, const Setting& setting);
 double trainer_rows(const Measures& measures, const Setting& setting);
 Prediction predict(const Measures& measures, const Setting& setting);
 
+// Whether the rate is lower than predicted, because a cost is not known: that of decoding pictures
+// whole for `sample` echo, where they are decoded in part today.
+bool is_optimistic(const Measures& measures, const Setting& setting);
+
 // Seconds of one core for a fresh record and its uses.
 double core_seconds(const Measures& measures, const Setting& setting);
 // Cores that this many workers keep busy.

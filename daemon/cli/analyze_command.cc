@@ -48,9 +48,13 @@ Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string
   analyze::Meter meter(stream);
   const std::uint64_t end_ns = monotonic_ns() + duration_ns;
   do {
-    ECHOLINE_ASSIGN(const v1::WatchStatsResponse answer, call->next());
-    ECHOLINE_TRY(meter.add(answer));
-    if (trainer != nullptr) ECHOLINE_TRY(trainer->status());
+    auto answer = call->next();
+    if (!answer.ok() && meter.has_begun()) {
+      return answer.status().with_context("the daemon stopped during the measurement");
+    }
+    ECHOLINE_TRY(answer.status());
+    ECHOLINE_TRY(meter.add(*answer));
+    ECHOLINE_TRY(trainer != nullptr ? trainer->status() : meter.attended());
   } while (monotonic_ns() < end_ns);
   return meter.measures();
 }

@@ -1,10 +1,12 @@
 // Questions of users, and the measures that answers of a daemon give.
 #include "analyze/what_if.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "analyze/analysis.h"
 #include "analyze/meter.h"
@@ -232,7 +234,91 @@ TEST(Meter, WithoutATrainerThereIsNothingToMeasure) {
   Meter meter("train");
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(meter.add(answer_at(10)).ok());
   EXPECT_EQ(meter.measures().status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(Meter("other").add(answer_at(10)).code(), Code::kNotFound);
+  EXPECT_TRUE(meter.attended().ok()) << "one that takes no batches";
+  EXPECT_EQ(Meter("other").add(answer_at(10)).message(), "no stream 'other'; there are: train");
+}
+
+TEST(Meter, SaysAtTheThirdAnswerThatNoTrainerIsAttached) {
+  v1::WatchStatsResponse alone = answer_at(10);
+  alone.mutable_streams(0)->clear_consumers();
+  Meter meter("train");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(meter.add(alone).ok());
+    EXPECT_TRUE(meter.attended().ok());
+  }
+  Meter other = meter;
+  ASSERT_TRUE(meter.add(alone).ok());
+  EXPECT_EQ(meter.attended().code(), Code::kFailedPrecondition);
+  ASSERT_TRUE(other.add(answer_at(10)).ok());
+  EXPECT_TRUE(other.attended().ok());
+}
+
+// Each record has two uses, and the model knows it.
+TEST(Meter, TheFactorIsThatOfTheIntervalAndNotTheOneThatIsSet) {
+  for (const std::uint32_t set : {8000U, 2050U}) {
+    Meter meter("train");
+    for (std::uint64_t batches = 10; batches <= 60; ++batches) {
+      v1::WatchStatsResponse answer = answer_at(batches);
+      answer.mutable_streams(0)->set_factor_thousandths(set);
+      ASSERT_TRUE(meter.add(answer).ok());
+    }
+    const auto measured = meter.measures();
+    ASSERT_TRUE(measured.ok());
+    EXPECT_DOUBLE_EQ(measured->set_factor, set / 1000.0);
+    EXPECT_DOUBLE_EQ(measured->factor, set == 8000 ? 2 : 2.05) << "nearly equal is equal";
+    const Analysis analysis = analyze("train", *measured, {});
+    EXPECT_TRUE(model_agrees(analysis));
+    EXPECT_EQ(analysis_text(analysis).find("echo     sample x 2 in the interval; 8 is set now") !=
+                  std::string::npos,
+              set == 8000)
+        << analysis_text(analysis);
+  }
+}
+
+TEST(Meter, OfFewRecordsTheFactorIsTheOneThatIsSet) {
+  Meter meter("train");
+  for (std::uint64_t batches = 10; batches <= 19; ++batches) {
+    v1::WatchStatsResponse answer = answer_at(batches);
+    answer.mutable_streams(0)->set_factor_thousandths(8000);
+    ASSERT_TRUE(meter.add(answer).ok());
+  }
+  EXPECT_DOUBLE_EQ(meter.measures()->factor, 8);
+}
+
+TEST(Analysis, SaysThatMeasuredRateAndModelDiffer) {
+  Measures measured = two_workers(0.001, 0.001, 100);
+  for (const double rows : {50.0, 84.0, 86.0, 114.0, 116.0}) {
+    measured.rows = rows;
+    const Analysis analysis = analyze("train", measured, {});
+    const bool differs = rows < 85 || rows > 115;
+    const auto json = nlohmann::json::parse(analysis_json(analysis));
+    EXPECT_EQ(json["model_agrees"], !differs) << rows;
+    EXPECT_NEAR(json["measured_over_model"], rows / 100, 1e-9);
+    EXPECT_EQ(analysis_text(analysis).find(fmt::format("measured was {:.0f} % of the model's rate",
+                                                       rows)) != std::string::npos,
+              differs)
+        << analysis_text(analysis);
+  }
+  const Analysis unlimited = analyze("train", {}, {});
+  EXPECT_TRUE(model_agrees(unlimited));
+}
+
+TEST(Analysis, APredictionOfSampleEchoForAStreamWithoutEchoIsMarkedAsTooGood) {
+  Measures measured = two_workers(0.001, 0.001, 100);
+  const std::vector<std::string> questions = {"echo.factor=3", "echo.place=record, echo.factor=3",
+                                              "echo.factor=1"};
+  const auto marked = [&] {
+    const Analysis analysis = analyze("train", measured, questions);
+    const auto json = nlohmann::json::parse(analysis_json(analysis));
+    std::vector<bool> found;
+    for (const auto& answer : json["what_if"]) found.push_back(answer.contains("too_good"));
+    const bool explained = analysis_text(analysis).find("\ntoo good: ") != std::string::npos;
+    EXPECT_EQ(explained, measured.place == Place::kNone);
+    return found;
+  };
+  EXPECT_EQ(marked(), (std::vector<bool>{true, false, false}));
+  measured.place = Place::kRecord;
+  EXPECT_EQ(marked(), (std::vector<bool>{false, false, false}));
 }
 
 }  // namespace
