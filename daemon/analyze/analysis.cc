@@ -6,10 +6,12 @@
 #include <cmath>
 #include <optional>
 
+#include "analyze/echo_text.h"
 #include "analyze/picture.h"
 #include "analyze/store_rates.h"
 #include "analyze/what_if.h"
 #include "base/pluralize.h"
+#include "config/echo_advice.h"
 #include "config/values.h"
 
 namespace echoline::analyze {
@@ -96,10 +98,6 @@ Answer answer_to(const std::string& question, const Measures& measures) {
   return {.question = question, .setting = *setting, .prediction = predict(measures, *setting)};
 }
 
-std::string rate_text(double rate) {
-  return std::isfinite(rate) ? fmt::format("{:.1f}", rate) : "unknown";
-}
-
 // Without their rate there is no stall to predict.
 bool knows_trainers(const Measures& measures) { return measures.trainer_rows > 0; }
 
@@ -132,15 +130,6 @@ std::string sentence_of_limit(const Analysis& analysis) {
                     percent(measured_over_model(analysis)));
 }
 
-// A factor that was served, and the one that is set if it is another.
-std::string echo_text(const Measures& measured) {
-  const std::string text =
-      fmt::format("echo     {} x {:.3g}", name_of(measured.place), measured.factor);
-  return measured.factor == measured.set_factor
-             ? text + "\n"
-             : text + fmt::format(" in the interval; {:.3g} is set now\n", measured.set_factor);
-}
-
 std::string measures_text(const Measures& measured) {
   const Setting now = present_setting(measured);
   std::string text =
@@ -164,7 +153,7 @@ std::string measures_text(const Measures& measured) {
         requests.in_flight_max);
   }
   text += store_rates_text(measured);
-  text += echo_text(measured);
+  text += present_echo_text(measured);
   for (const StepTime& step : measured.steps) {
     text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
                         step.seconds_a_row * 1e6, percent(step.share));
@@ -187,17 +176,27 @@ std::string answer_text(const Measures& measures, const Answer& answer) {
                      is_optimistic(measures, answer.setting) ? " (too good)" : "");
 }
 
+std::string cache_text(const Analysis& analysis) {
+  const std::optional<double>& cached = analysis.remedies.cached;
+  if (!cached) {
+    return "cache    no cache alone delivers what the trainers take, or the store is not "
+           "measured\n";
+  }
+  if (*cached == 0) {
+    return "cache    not needed: the store alone delivers what the trainers take, so fetching is "
+           "not "
+           "the limit\n";
+  }
+  const auto bytes = static_cast<std::uint64_t>(
+      std::ceil(*cached * static_cast<double>(analysis.measures.record_bytes)));
+  return fmt::format("cache    {} of the data ({}) in a cache delivers what the trainers take\n",
+                     percent(*cached), config::format_bytes(bytes));
+}
+
 std::string remedies_text(const Analysis& analysis) {
-  const Measures& measured = analysis.measures;
+  // All sentences compare with what the trainers take.
+  if (!knows_trainers(analysis.measures)) return "";
   const Remedies& found = analysis.remedies;
-  const Place place = echo_place(measured);
-  const std::string factor = fmt::format(
-      "factor   {:.2f} at {} is the least one with the highest rate: {} rows/s, {} of "
-      "them fresh, stall {}\n",
-      found.factor, name_of(place), rate_text(found.with_factor.rows),
-      rate_text(found.with_factor.fresh), stall_text(measured, found.with_factor.stall));
-  // All other sentences compare with what the trainers take.
-  if (!knows_trainers(measured)) return factor;
   std::string text = fmt::format("gain     at most {} more rows, if trainers never waited\n",
                                  percent(found.most_to_win));
   text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
@@ -205,26 +204,19 @@ std::string remedies_text(const Analysis& analysis) {
                         : std::string(
                               "workers  no number of them prepares what the trainers take, on "
                               "the cores that there are\n");
-  if (found.cached) {
-    const auto bytes = static_cast<std::uint64_t>(
-        std::ceil(*found.cached * static_cast<double>(measured.record_bytes)));
-    text += fmt::format("cache    {} of the data ({}) in a cache delivers what the trainers take\n",
-                        percent(*found.cached), config::format_bytes(bytes));
-  } else {
-    text +=
-        "cache    no cache alone delivers what the trainers take, or the store is not measured\n";
-  }
-  return text + factor;
+  return text + cache_text(analysis) + echo_remedy_text(analysis);
 }
 
 }  // namespace
 
 Analysis analyze(const std::string& stream, const Measures& measures,
                  const std::vector<std::string>& what_if, const std::vector<Usefulness>& table) {
+  const double factor_cap = table.empty() ? config::kAdvisedFactor : table.back().factor;
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
-                    .remedies = find_remedies(measures),
+                    .factor_cap = factor_cap,
+                    .remedies = find_remedies(measures, factor_cap),
                     .table = table_of(measures),
                     .what_if = {},
                     .curves = curves_of(measures),

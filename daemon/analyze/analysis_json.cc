@@ -17,6 +17,14 @@ Json prediction_json(const Prediction& prediction) {
           {"limit", name_of(prediction.limit)}};
 }
 
+Json echo_json(const EchoRemedy& echo) {
+  return {{"place", name_of(echo.place)},
+          {"factor", echo.factor},
+          {"prediction", prediction_json(echo.prediction)},
+          {"uncapped_factor", echo.uncapped_factor},
+          {"uncapped_prediction", prediction_json(echo.uncapped)}};
+}
+
 Json answer_json(const Measures& measures, const Answer& answer) {
   Json json = {{"question", answer.question}};
   if (!answer.refusal.empty()) {
@@ -96,8 +104,7 @@ std::string analysis_json(const Analysis& analysis) {
                 {{"most_to_win", found.most_to_win},
                  {"workers", found.workers ? Json(*found.workers) : Json(nullptr)},
                  {"cached_share", found.cached ? Json(*found.cached) : Json(nullptr)},
-                 {"echo_factor", found.factor},
-                 {"with_factor", prediction_json(found.with_factor)}}},
+                 {"echo", found.echo ? echo_json(*found.echo) : Json(nullptr)}}},
                {"table", Json::array()},
                {"what_if", Json::array()}};
   for (const Answer& answer : analysis.table)

@@ -81,6 +81,7 @@ struct Measures {
   double cached = 0;                      // share of the records that came from caches
   std::uint64_t records = 0;              // of the data set
   std::uint64_t record_bytes = 0;
+  std::uint64_t batch_rows = 0;
 
   Place place = Place::kNone;
   double factor = 1;      // of the rows that were published in the interval

@@ -261,6 +261,7 @@ Result<Measures> Meter::measures() const {
   measures.processors = std::max(1U, daemon_.processors());
   measures.records = last_->records();
   measures.record_bytes = last_->record_bytes();
+  measures.batch_rows = last_->batch_size();
   measures.place = place_of(last_->echo_point());
   measures.set_factor = std::max(1.0, last_->factor_thousandths() / 1000.0);
   measures.factor = served_factor(*first_, *last_, measures.set_factor);
