@@ -147,8 +147,7 @@ std::string measures_text(const Measures& measured) {
   if (const StoreRequests& requests = measured.requests; requests.answer_seconds > 0) {
     text += fmt::format(
         "store    {:.1f} ms to the first byte of a request, {:.1f} ms from there to its end; "
-        "{:.1f} "
-        "requests in flight, {:.0f} are allowed\n",
+        "{:.1f} requests in flight, {:.0f} are allowed\n",
         1e3 * requests.answer_seconds, 1e3 * requests.body_seconds, requests.in_flight,
         requests.in_flight_max);
   }
@@ -183,9 +182,7 @@ std::string cache_text(const Analysis& analysis) {
            "measured\n";
   }
   if (*cached == 0) {
-    return "cache    not needed: the store alone delivers what the trainers take, so fetching is "
-           "not "
-           "the limit\n";
+    return "cache    not needed: fetching is not the limit, even without one\n";
   }
   const auto bytes = static_cast<std::uint64_t>(
       std::ceil(*cached * static_cast<double>(analysis.measures.record_bytes)));

@@ -74,9 +74,11 @@ std::string echo_remedy_text(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   const EchoRemedy& echo = *analysis.remedies.echo;
   const bool echoes = measured.place != Place::kNone && measured.factor > 1;
+  if (!echoes && echo.prediction.rows <= (1 + kSame) * analysis.now.rows) {
+    return fmt::format("echo     not needed: it gives less than {:.0f} % more rows\n", 100 * kSame);
+  }
   if (echo.factor == 1) {
-    return echoes ? "echo     not needed: without it there are as many rows/s, and all are fresh\n"
-                  : "echo     not needed: it gives no more rows/s\n";
+    return "echo     not needed: without it there are as many rows, and all are fresh\n";
   }
   Setting setting = present_setting(measured);
   setting.place = echo.place;

@@ -273,6 +273,27 @@ TEST(Remedies, WhereDecodingIsTheLimitRecordEchoIsLeftForSampleEcho) {
   EXPECT_NE(measured_worth.find("sample x 4.44 gives"), std::string::npos) << measured_worth;
 }
 
+TEST(Remedies, EchoThatGivesNothingIsNotAdvised) {
+  const auto line = [](const Measures& measured) {
+    const std::string text = analysis_text(analyze("train", measured, {}));
+    const std::size_t at = text.rfind("\necho     ");
+    return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  Measures measured = two_workers(0.001, 0.001, 390);
+  EXPECT_EQ(line(measured), "echo     not needed: it gives less than 5 % more rows");
+  measured.place = Place::kSample;
+  measured.factor = 3;
+  measured.store_records = 500;
+  EXPECT_EQ(line(measured),
+            "echo     not needed: without it there are as many rows, and all are fresh");
+  measured.store_records = 150;
+  EXPECT_TRUE(line(measured).starts_with("echo     best is - echo: {factor: 2.66"))
+      << line(measured);
+  measured.factor = 2.7;
+  EXPECT_TRUE(line(measured).starts_with("echo     the present one is the best: sample x 2.66"))
+      << line(measured);
+}
+
 TEST(Remedies, WithoutARateOfTheTrainersThereIsNoBestEcho) {
   Measures measured = measures();
   measured.trainer_rows = 0;
