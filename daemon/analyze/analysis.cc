@@ -4,22 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analyze/echo_text.h"
 #include "analyze/picture.h"
 #include "analyze/store_rates.h"
 #include "analyze/what_if.h"
 #include "base/pluralize.h"
+#include "config/echo_advice.h"
 #include "config/values.h"
 
 namespace echoline::analyze {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Of measured rate and model: where they differ by more, one of them is wrong.
+constexpr double kDisagreement = 0.15;
 
-std::string_view name_of(Limit limit) { return kLimitNames[static_cast<std::size_t>(limit)]; }
-std::string_view name_of(Place place) { return kPlaceNames[static_cast<std::size_t>(place)]; }
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 class Table {
@@ -31,7 +31,9 @@ class Table {
   void add(std::string question, const Change& change) {
     Setting setting = present_setting(measures_);
     change(setting);
-    answers_.push_back({std::move(question), setting, predict(measures_, setting)});
+    answers_.push_back({.question = std::move(question),
+                        .setting = setting,
+                        .prediction = predict(measures_, setting)});
   }
   std::vector<Answer> take() { return std::move(answers_); }
 
@@ -50,7 +52,7 @@ void add_workers(const Measures& measures, Table& table) {
 }
 
 void add_echo(const Measures& measures, Table& table) {
-  const Place here = measures.place == Place::kNone ? Place::kSample : measures.place;
+  const Place here = echo_place(measures);
   for (const double factor : {1.0, 2.0, 3.0, 4.0, 6.0}) {
     table.add(fmt::format("echo.place={}, echo.factor={}", name_of(here), factor),
               [&](Setting& one) {
@@ -90,12 +92,24 @@ std::vector<Answer> table_of(const Measures& measures) {
   return table.take();
 }
 
-std::string rate_text(double rate) {
-  return std::isfinite(rate) ? fmt::format("{:.1f}", rate) : "unknown";
+Answer answer_to(const std::string& question, const Measures& measures) {
+  const auto setting = parse_what_if(question, measures);
+  if (!setting.ok()) return {.question = question, .refusal = setting.status().message()};
+  return {.question = question, .setting = *setting, .prediction = predict(measures, *setting)};
 }
 
 // Without their rate there is no stall to predict.
 bool knows_trainers(const Measures& measures) { return measures.trainer_rows > 0; }
+
+std::string interval_text(const Analysis& analysis) {
+  const Measures& measured = analysis.measures;
+  const std::string text = fmt::format("stream   {}, measured for {:.1f} s: {}\n", analysis.stream,
+                                       measured.seconds, pluralize(measured.batches, "batch"));
+  if (measured.batches >= kBatchesMin) return text;
+  return text +
+         fmt::format("warning  fewer than {} batches say little: measure for longer with --for\n",
+                     kBatchesMin);
+}
 
 std::string sentence_of_limit(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
@@ -105,9 +119,15 @@ std::string sentence_of_limit(const Analysis& analysis) {
                         name_of(analysis.now.limit), percent(measured.stall))
           : fmt::format("limit    {}; batches are taken as fast as they come\n",
                         name_of(analysis.now.limit));
-  return text + fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
-                            measured.rows, analysis.now.rows * measured.passes,
-                            pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
+  text += fmt::format("rate     {:.1f} rows/s measured, {:.1f} by the model ({} of {})\n",
+                      measured.rows, analysis.now.rows * measured.passes,
+                      pluralize(measured.passes, "pass"), rate_text(analysis.now.rows));
+  if (model_agrees(analysis)) return text;
+  return text + fmt::format(
+                    "warning  measured was {} of the model's rate, so do not rely on what follows: "
+                    "the interval may be too short, something else may have changed in it, or "
+                    "fetching, preparing and training disturb each other\n",
+                    percent(measured_over_model(analysis)));
 }
 
 std::string measures_text(const Measures& measured) {
@@ -127,13 +147,12 @@ std::string measures_text(const Measures& measured) {
   if (const StoreRequests& requests = measured.requests; requests.answer_seconds > 0) {
     text += fmt::format(
         "store    {:.1f} ms to the first byte of a request, {:.1f} ms from there to its end; "
-        "{:.1f} "
-        "requests in flight, {:.0f} are allowed\n",
+        "{:.1f} requests in flight, {:.0f} are allowed\n",
         1e3 * requests.answer_seconds, 1e3 * requests.body_seconds, requests.in_flight,
         requests.in_flight_max);
   }
   text += store_rates_text(measured);
-  text += fmt::format("echo     {} x {:.3g}\n", name_of(measured.place), measured.factor);
+  text += present_echo_text(measured);
   for (const StepTime& step : measured.steps) {
     text += fmt::format("step     {}: {:.1f} us a row, {} of the workers' time\n", step.step,
                         step.seconds_a_row * 1e6, percent(step.share));
@@ -146,174 +165,111 @@ std::string stall_text(const Measures& measures, double stall) {
 }
 
 std::string answer_text(const Measures& measures, const Answer& answer) {
-  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", answer.question,
+  if (!answer.refusal.empty()) {
+    return fmt::format("{:<36} refused: {}\n", answer.question, answer.refusal);
+  }
+  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}{}\n", answer.question,
                      rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
                      stall_text(measures, answer.prediction.stall),
-                     name_of(answer.prediction.limit));
+                     name_of(answer.prediction.limit),
+                     is_optimistic(measures, answer.setting) ? " (too good)" : "");
+}
+
+std::string cache_text(const Analysis& analysis) {
+  const std::optional<double>& cached = analysis.remedies.cached;
+  if (!cached) {
+    return "cache    no cache alone delivers what the trainers take, or the store is not "
+           "measured\n";
+  }
+  if (*cached == 0) {
+    return "cache    not needed: fetching is not the limit, even without one\n";
+  }
+  const auto bytes = static_cast<std::uint64_t>(
+      std::ceil(*cached * static_cast<double>(analysis.measures.record_bytes)));
+  return fmt::format("cache    {} of the data ({}) in a cache delivers what the trainers take\n",
+                     percent(*cached), config::format_bytes(bytes));
 }
 
 std::string remedies_text(const Analysis& analysis) {
-  const Measures& measured = analysis.measures;
+  // All sentences compare with what the trainers take.
+  if (!knows_trainers(analysis.measures)) return "";
   const Remedies& found = analysis.remedies;
-  const Place place = measured.place == Place::kNone ? Place::kSample : measured.place;
-  const std::string factor = fmt::format(
-      "factor   {:.2f} at {} is the least one with the highest rate: {} rows/s, {} of "
-      "them fresh, stall {}\n",
-      found.factor, name_of(place), rate_text(found.with_factor.rows),
-      rate_text(found.with_factor.fresh), stall_text(measured, found.with_factor.stall));
-  // All other sentences compare with what the trainers take.
-  if (!knows_trainers(measured)) return factor;
-  std::string text = fmt::format("gain     at most {} can be won by a faster daemon\n",
+  std::string text = fmt::format("gain     at most {} more rows, if trainers never waited\n",
                                  percent(found.most_to_win));
   text += found.workers ? fmt::format("workers  at least {} to prepare what the trainers take\n",
                                       pluralize(*found.workers, "worker"))
                         : std::string(
                               "workers  no number of them prepares what the trainers take, on "
                               "the cores that there are\n");
-  if (found.cached) {
-    const auto bytes = static_cast<std::uint64_t>(
-        std::ceil(*found.cached * static_cast<double>(measured.record_bytes)));
-    text += fmt::format("cache    {} of the data ({}) in a cache delivers what the trainers take\n",
-                        percent(*found.cached), config::format_bytes(bytes));
-  } else {
-    text +=
-        "cache    no cache alone delivers what the trainers take, or the store is not measured\n";
-  }
-  return text + factor;
-}
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json prediction_json(const Prediction& prediction) {
-  return {{"rows_per_second", number(prediction.rows)},
-          {"fresh_per_second", number(prediction.fresh)},
-          {"stall_share", prediction.stall},
-          {"limit", name_of(prediction.limit)}};
-}
-
-Json answer_json(const Answer& answer) {
-  Json json = {{"question", answer.question}};
-  json.update(prediction_json(answer.prediction));
-  return json;
-}
-
-Json store_rates_json(const StoreRates& rates) {
-  Json json = {{"endpoint", rates.endpoint},
-               {"answers", rates.short_answers ? "short" : "long"},
-               {"points", Json::array()}};
-  for (const StoreRate& point : rates.points) {
-    json["points"].push_back({{"in_flight", point.in_flight},
-                              {"bytes_per_second", point.bytes_per_second},
-                              {"answer_bytes", point.answer_bytes},
-                              {"windows", point.windows},
-                              {"age_seconds", point.age_seconds}});
-  }
-  return json;
-}
-
-Json measures_json(const Measures& measured) {
-  const Setting now = present_setting(measured);
-  Json json = {{"seconds", measured.seconds},
-               {"rows_per_second", measured.rows},
-               {"stall_share", measured.stall},
-               {"trainer_rows", number(trainer_rows(measured, now))},
-               {"worker_rows", number(worker_rows(measured, now))},
-               {"fetch_rows", number(fetch_rows(measured, now))},
-               {"store_records", measured.store_records},
-               {"store_requests",
-                {{"answer_seconds", measured.requests.answer_seconds},
-                 {"body_seconds", measured.requests.body_seconds},
-                 {"in_flight", measured.requests.in_flight},
-                 {"in_flight_max", measured.requests.in_flight_max}}},
-               {"concurrency", measured.concurrency},
-               {"store_rates", Json::array()},
-               {"cache_records", measured.cache_records},
-               {"cached_share", measured.cached},
-               {"passes", measured.passes},
-               {"workers", measured.workers},
-               {"processors", measured.processors},
-               {"core_share", measured.core_share},
-               {"decode_seconds", measured.decode_seconds},
-               {"use_seconds", measured.use_seconds},
-               {"copy_seconds", measured.copy_seconds},
-               {"record_bytes", measured.record_bytes},
-               {"echo_point", name_of(measured.place)},
-               {"echo_factor", measured.factor},
-               {"steps", Json::array()}};
-  for (const StoreRates& rates : measured.store_rates) {
-    json["store_rates"].push_back(store_rates_json(rates));
-  }
-  for (const StepTime& step : measured.steps) {
-    json["steps"].push_back(
-        {{"step", step.step}, {"seconds_a_row", step.seconds_a_row}, {"share", step.share}});
-  }
-  return json;
+  return text + cache_text(analysis) + echo_remedy_text(analysis);
 }
 
 }  // namespace
 
-Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if,
-                         const std::vector<Usefulness>& table) {
+Analysis analyze(const std::string& stream, const Measures& measures,
+                 const std::vector<std::string>& what_if, const std::vector<Usefulness>& table) {
+  const double factor_cap = table.empty() ? config::kAdvisedFactor : table.back().factor;
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
-                    .remedies = find_remedies(measures),
+                    .factor_cap = factor_cap,
+                    .remedies = find_remedies(measures, factor_cap),
                     .table = table_of(measures),
                     .what_if = {},
                     .curves = curves_of(measures),
                     .targets = times_to_target(measures, table)};
   for (const std::string& question : what_if) {
-    ECHOLINE_ASSIGN(const Setting setting, parse_what_if(question, measures));
-    analysis.what_if.push_back({question, setting, predict(measures, setting)});
+    analysis.what_if.push_back(answer_to(question, measures));
   }
   return analysis;
 }
 
+double measured_over_model(const Analysis& analysis) {
+  return analysis.measures.rows / (analysis.now.rows * analysis.measures.passes);
+}
+
+bool model_agrees(const Analysis& analysis) {
+  const double model = analysis.now.rows;
+  return !std::isfinite(model) || model <= 0 ||
+         std::abs(measured_over_model(analysis) - 1) <= kDisagreement;
+}
+
+Status refusal_of_all(const Analysis& analysis) {
+  for (const Answer& answer : analysis.what_if) {
+    if (answer.refusal.empty()) return Status();
+  }
+  return analysis.what_if.empty()
+             ? Status()
+             : Status(Code::kFailedPrecondition, "--what-if: " + analysis.what_if.front().refusal);
+}
+
 std::string analysis_text(const Analysis& analysis) {
-  std::string text = fmt::format("stream   {}, measured for {:.1f} s\n", analysis.stream,
-                                 analysis.measures.seconds);
-  text += sentence_of_limit(analysis) + measures_text(analysis.measures) + "\n";
+  std::string text = interval_text(analysis) + sentence_of_limit(analysis) +
+                     measures_text(analysis.measures) + "\n";
   text +=
       fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
   const Measures& measured = analysis.measures;
-  text += answer_text(measured, {"nothing changes", {}, analysis.now});
+  text += answer_text(measured, {.question = "nothing changes", .prediction = analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(measured, answer);
   for (const Answer& answer : analysis.what_if) text += answer_text(measured, answer);
+  // The table has `sample` echo for such a stream.
+  if (measured.place == Place::kNone) {
+    text +=
+        "too good: with sample echo, records are decoded whole and kept, which takes the workers "
+        "longer\n";
+  }
   text += "\n" + remedies_text(analysis);
   const std::optional<Curve> curve = most_telling(analysis.curves);
   if (curve) text += curve_text(*curve);
-  return analysis.targets.empty() ? text : text + "\n" + target_text(analysis.targets);
+  return analysis.targets.empty()
+             ? text
+             : text + "\n" + target_text(analysis.targets, echo_place(measured));
 }
 
 std::string analysis_svg(const Analysis& analysis) {
   const Measures& measured = analysis.measures;
   return curves_svg(analysis.stream, analysis.curves, store_curves(measured),
                     trainer_rows(measured, present_setting(measured)));
-}
-
-std::string analysis_json(const Analysis& analysis) {
-  const Remedies& found = analysis.remedies;
-  Json json = {{"stream", analysis.stream},
-               {"measured", measures_json(analysis.measures)},
-               {"now", prediction_json(analysis.now)},
-               {"remedies",
-                {{"most_to_win", found.most_to_win},
-                 {"workers", found.workers ? Json(*found.workers) : Json(nullptr)},
-                 {"cached_share", found.cached ? Json(*found.cached) : Json(nullptr)},
-                 {"echo_factor", found.factor},
-                 {"with_factor", prediction_json(found.with_factor)}}},
-               {"table", Json::array()},
-               {"what_if", Json::array()}};
-  for (const Answer& answer : analysis.table) json["table"].push_back(answer_json(answer));
-  for (const Answer& answer : analysis.what_if) json["what_if"].push_back(answer_json(answer));
-  for (const TargetTime& one : analysis.targets) {
-    json["targets"].push_back({{"factor", one.use.factor},
-                               {"fresh_needed", one.use.fresh},
-                               {"fresh_per_second", one.fresh_rows},
-                               {"time", one.time}});
-  }
-  return json.dump() + "\n";
 }
 
 }  // namespace echoline::analyze

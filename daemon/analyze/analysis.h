@@ -15,15 +15,17 @@ namespace echoline::analyze {
 
 // One question and its answer.
 struct Answer {
-  std::string question;  // "workers=4"
-  Setting setting;
-  Prediction prediction;
+  std::string question;   // "workers=4"
+  std::string refusal{};  // why this stream has no answer; "": it has one
+  Setting setting{};
+  Prediction prediction{};
 };
 
 struct Analysis {
   std::string stream;
   Measures measures;
   Prediction now;  // the model for the present setting, to be compared with the measured rate
+  double factor_cap = 0;  // of the remedies: the last factor of the table, or the advised one
   Remedies remedies;
   std::vector<Answer> table;
   std::vector<Answer> what_if;  // the user's own questions
@@ -31,11 +33,18 @@ struct Analysis {
   std::vector<TargetTime> targets;  // by factor; empty without a table
 };
 
-// `what_if`: each as of parse_what_if, whose errors it has. `table`: as of parse_usefulness, or
-// empty. Pure functions.
-Result<Analysis> analyze(const std::string& stream, const Measures& measures,
-                         const std::vector<std::string>& what_if,
-                         const std::vector<Usefulness>& table = {});
+// `what_if`: each as of parse_what_if, whose error is the refusal of its answer. `table`: as of
+// parse_usefulness, or empty. Pure functions.
+Analysis analyze(const std::string& stream, const Measures& measures,
+                 const std::vector<std::string>& what_if,
+                 const std::vector<Usefulness>& table = {});
+// The measured rate, relative to that of the model for the present setting; 0 where nothing limits
+// the model.
+double measured_over_model(const Analysis& analysis);
+// Or there is nothing to compare.
+bool model_agrees(const Analysis& analysis);
+// An error if there are questions, and all of them are refused.
+Status refusal_of_all(const Analysis& analysis);
 std::string analysis_text(const Analysis& analysis);
 std::string analysis_json(const Analysis& analysis);
 std::string analysis_svg(const Analysis& analysis);

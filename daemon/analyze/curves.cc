@@ -71,9 +71,8 @@ double Curve::most() const {
 std::vector<Curve> curves_of(const Measures& measures) {
   const Drawer drawer(measures);
   const bool has_echo = measures.place != Place::kNone;
-  const Place place = has_echo ? measures.place : Place::kSample;
-  const std::string factor_title =
-      fmt::format("echo factor at {}", kPlaceNames[static_cast<std::size_t>(place)]);
+  const Place place = echo_place(measures);
+  const std::string factor_title = fmt::format("echo factor at {}", name_of(place));
   std::vector<Curve> curves;
   curves.push_back(drawer.draw(
       {.key = "workers", .title = "workers", .now = {static_cast<double>(measures.workers)}},

@@ -1,6 +1,7 @@
 // What is measured of a running stream: the input of the model (docs/analyze.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ enum class Place : std::uint8_t { kNone, kRecord, kSample, kAugmented, kBatch };
 // The names of StreamStatus.echo_point, by Place.
 inline constexpr std::string_view kPlaceNames[] = {"none", "record", "sample", "augmented",
                                                    "batch"};
+inline std::string_view name_of(Place place) {
+  return kPlaceNames[static_cast<std::size_t>(place)];
+}
 
 // Seconds of one core for one row. A step of the pipeline, as StepCost has it.
 struct StepTime {
@@ -20,6 +24,9 @@ struct StepTime {
   double seconds_a_row = 0;
   double share = 0;  // of the workers' time
 };
+
+// Fewer of them in the interval say little about the trainers' rate.
+inline constexpr std::uint64_t kBatchesMin = 10;
 
 // Fewer of them in the interval say nothing about the store's latency.
 inline constexpr int kRequestsMin = 20;
@@ -51,11 +58,12 @@ struct StoreRates {
 
 // Rates are per second, over the time in which the part worked; 0: unknown.
 struct Measures {
-  double seconds = 0;        // the interval
-  double rows = 0;           // published per second in it, by all passes
-  double stall = 0;          // the share of their time that trainers waited for the daemon
-  double trainer_rows = 0;   // G: rows that the trainers of a pass take when batches are there
-  std::uint32_t passes = 1;  // that trainers read
+  double seconds = 0;         // the interval
+  std::uint64_t batches = 0;  // in it, of the trainer that took the fewest
+  double rows = 0;            // published per second in it, by all passes
+  double stall = 0;           // the share of their time that trainers waited for the daemon
+  double trainer_rows = 0;    // G: rows that the trainers of a pass take when batches are there
+  std::uint32_t passes = 1;   // that trainers read
 
   std::uint32_t workers = 1;
   std::uint32_t processors = 1;
@@ -73,9 +81,11 @@ struct Measures {
   double cached = 0;                      // share of the records that came from caches
   std::uint64_t records = 0;              // of the data set
   std::uint64_t record_bytes = 0;
+  std::uint64_t batch_rows = 0;
 
   Place place = Place::kNone;
-  double factor = 1;
+  double factor = 1;      // of the rows that were published in the interval
+  double set_factor = 1;  // set last: read-ahead and passes of older states can have another one
 };
 
 }  // namespace echoline::analyze

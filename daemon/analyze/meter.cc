@@ -3,15 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string_view>
+#include <vector>
+
+#include "config/names.h"
 
 namespace echoline::analyze {
 namespace {
 
 // Fewer records or rows in the interval say little: then all since the stream's creation count.
 constexpr std::uint64_t kEnough = 50;
+// Factors that differ by less are equal: a share of one.
+constexpr double kSameFactor = 0.05;
+// A trainer may attach just now.
+constexpr std::uint64_t kAnswersWithoutTrainer = 3;
 // Of a core that copies a row, for which nothing was measured: about the rate of memory.
 constexpr double kCopyBytesPerSecond = 4e9;
 
@@ -22,6 +30,14 @@ double waited(const v1::Consumer& trainer) {
     if (cause != "peer") seconds += part;
   }
   return seconds;
+}
+
+// As the daemon says it.
+Status unknown_stream(const std::string& name, const v1::WatchStatsResponse& answer) {
+  std::vector<std::string> known;
+  for (const v1::StreamStatus& stream : answer.streams()) known.push_back(stream.name());
+  return {Code::kNotFound, fmt::format("no stream '{}'; there are: {}", name,
+                                       known.empty() ? "none" : config::join_names(known))};
 }
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -104,7 +120,20 @@ std::vector<StoreRates> store_rates(const v1::Source& source) {
   return all;
 }
 
-// What the workers spend on a row, in seconds of a core.
+// Uses per record of the rows that were published. They differ from the factor that is set after a
+// change, until the read-ahead is used up, and where the daemon changes it by itself.
+double served_factor(const v1::StreamStatus& first, const v1::StreamStatus& last,
+                     double set_factor) {
+  const std::uint64_t fresh = last.samples_fresh() - first.samples_fresh();
+  const std::uint64_t echoed = last.samples_echoed() - first.samples_echoed();
+  if (fresh < kEnough) return set_factor;
+  const double served = 1 + ratio(static_cast<double>(echoed), static_cast<double>(fresh));
+  // First and further uses of a record are in different batches, so the share varies a little.
+  return std::abs(served / set_factor - 1) < kSameFactor ? set_factor : served;
+}
+
+// What the workers spend on a row, in seconds of a core. The costs of steps are those since the
+// stream's creation: one row in 64 is timed, which are too few in most intervals.
 void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last,
                      Measures& measures) {
   v1::Preparation made = minus(last.preparation(), first.preparation());
@@ -156,8 +185,7 @@ Status Meter::add(const v1::WatchStatsResponse& answer) {
   const auto found =
       std::find_if(answer.streams().begin(), answer.streams().end(),
                    [this](const v1::StreamStatus& one) { return one.name() == stream_; });
-  if (found == answer.streams().end())
-    return {Code::kNotFound, fmt::format("no stream '{}'", stream_)};
+  if (found == answer.streams().end()) return unknown_stream(stream_, answer);
   if (found->state() != "ready")
     return {Code::kFailedPrecondition,
             fmt::format("stream '{}' is {}: {}", stream_, found->state(), found->verdict().text())};
@@ -169,8 +197,18 @@ Status Meter::add(const v1::WatchStatsResponse& answer) {
   last_ = *found;
   end_seconds_ = seconds;
   daemon_ = answer.daemon();
+  ++answers_;
   for (const v1::Consumer& consumer : found->consumers()) see(consumer, seconds);
   return {};
+}
+
+Status Meter::attended() const {
+  if (answers_ < kAnswersWithoutTrainer || !trainers_.empty()) return {};
+  return {
+      Code::kFailedPrecondition,
+      fmt::format("no trainer of stream '{}' is attached: start one, or measure the stream of a "
+                  "configuration with --config",
+                  stream_)};
 }
 
 // The interval of a trainer is from one release to another one, so that no part of a step counts.
@@ -196,9 +234,10 @@ Result<Measures> Meter::measures() const {
     const v1::Consumer& last = trainer.last.trainer;
     const double wait =
         std::clamp(waited(last) - waited(trainer.first.trainer), 0.0, 0.999 * seconds);
-    const auto batches = static_cast<double>(last.batches() - trainer.first.trainer.batches());
+    const std::uint64_t batches = last.batches() - trainer.first.trainer.batches();
+    measures.batches = rates.empty() ? batches : std::min(measures.batches, batches);
     double& rate = rates[last.pass()][name.first];
-    rate = std::max(rate, batches * last.batch_size() / (seconds - wait));
+    rate = std::max(rate, static_cast<double>(batches) * last.batch_size() / (seconds - wait));
     waits += wait;
     times += seconds;
   }
@@ -222,8 +261,10 @@ Result<Measures> Meter::measures() const {
   measures.processors = std::max(1U, daemon_.processors());
   measures.records = last_->records();
   measures.record_bytes = last_->record_bytes();
+  measures.batch_rows = last_->batch_size();
   measures.place = place_of(last_->echo_point());
-  measures.factor = std::max(1.0, last_->factor_thousandths() / 1000.0);
+  measures.set_factor = std::max(1.0, last_->factor_thousandths() / 1000.0);
+  measures.factor = served_factor(*first_, *last_, measures.set_factor);
   measure_workers(*first_, *last_, measures);
   measure_fetch(*first_, *last_, measures);
   measures.requests = measure_requests(*first_, *last_, measures.passes);

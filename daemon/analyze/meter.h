@@ -1,6 +1,7 @@
 // Measures a running stream from the answers of WatchStats, without disturbing it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ class Meter {
 
   // kNotFound without the stream, kFailedPrecondition if it is not ready.
   Status add(const v1::WatchStatsResponse& answer);
+  bool has_begun() const { return answers_ > 0; }
+  // kFailedPrecondition: none of the first answers had a trainer, so that waiting is idle.
+  Status attended() const;
   // kFailedPrecondition: no trainer has taken enough batches.
   Result<Measures> measures() const;
 
@@ -40,6 +44,7 @@ class Meter {
   std::optional<v1::StreamStatus> first_, last_;
   v1::DaemonStatus daemon_;
   double begin_seconds_ = 0, end_seconds_ = 0;
+  std::uint64_t answers_ = 0;
   std::map<std::pair<std::string, std::uint32_t>, Trainer> trainers_;  // by job and rank
 };
 

@@ -49,6 +49,10 @@ double core_seconds(const Measures& measures, const Setting& setting) {
   return first;
 }
 
+bool is_optimistic(const Measures& measures, const Setting& setting) {
+  return measures.place == Place::kNone && setting.place == Place::kSample && setting.factor > 1;
+}
+
 double cores_of(const Measures& measures, std::uint32_t workers) {
   // Workers that wait for a core have shown how many cores there are for them.
   const double cores = measures.core_share < kOwnCore

@@ -2,6 +2,7 @@
 // 2021), extended by echo (Choi et al., arXiv 1907.05550). docs/analyze.md has the formulas.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -24,10 +25,17 @@ struct Setting {
 
 // The setting in which the measures were taken.
 Setting present_setting(const Measures& measures);
+// Where echo is, or where it would be added: `sample` for a stream without it.
+inline Place echo_place(const Measures& measures) {
+  return measures.place == Place::kNone ? Place::kSample : measures.place;
+}
 
 enum class Limit : std::uint8_t { kTrainers, kWorkers, kStorage };
 // As Verdict.limit.
 inline constexpr std::string_view kLimitNames[] = {"trainers", "workers", "storage"};
+inline std::string_view name_of(Limit limit) {
+  return kLimitNames[static_cast<std::size_t>(limit)];
+}
 
 struct Prediction {
   double rows = 0;   // per second, of one pass
@@ -44,6 +52,10 @@ double fetch_rows(const Measures& measures, const Setting& setting);
 double worker_rows(const Measures& measures, const Setting& setting);
 double trainer_rows(const Measures& measures, const Setting& setting);
 Prediction predict(const Measures& measures, const Setting& setting);
+
+// Whether the rate is lower than predicted, because a cost is not known: that of decoding pictures
+// whole for `sample` echo, where they are decoded in part today.
+bool is_optimistic(const Measures& measures, const Setting& setting);
 
 // Seconds of one core for a fresh record and its uses.
 double core_seconds(const Measures& measures, const Setting& setting);

@@ -9,6 +9,8 @@ namespace {
 // A rate that is nearer to the highest one counts as the highest.
 constexpr double kNearEnough = 0.999;
 constexpr int kHalvings = 40;
+// A gain that is worth another echo place.
+constexpr double kClearlyMore = 1.1;
 
 std::optional<std::uint32_t> least_workers(const Measures& measures) {
   Setting setting = present_setting(measures);
@@ -50,18 +52,37 @@ double least_factor(const Measures& measures, Setting setting) {
   return high;
 }
 
+EchoRemedy echo_at(const Measures& measures, Place place, double factor_cap) {
+  Setting setting = present_setting(measures);
+  setting.place = place;
+  EchoRemedy echo{.place = place};
+  echo.uncapped_factor = setting.factor = least_factor(measures, setting);
+  echo.uncapped = predict(measures, setting);
+  echo.factor = setting.factor = std::min(echo.uncapped_factor, factor_cap);
+  echo.prediction = predict(measures, setting);
+  return echo;
+}
+
+std::optional<EchoRemedy> best_echo(const Measures& measures, double factor_cap) {
+  if (!std::isfinite(trainer_rows(measures, present_setting(measures)))) return std::nullopt;
+  EchoRemedy best = echo_at(measures, echo_place(measures), factor_cap);
+  // Those first whose repeats are worth most (docs/echoing.md).
+  for (const Place place : {Place::kSample, Place::kRecord, Place::kAugmented, Place::kBatch}) {
+    const EchoRemedy other = echo_at(measures, place, factor_cap);
+    if (other.prediction.rows > kClearlyMore * best.prediction.rows) best = other;
+  }
+  return best;
+}
+
 }  // namespace
 
-Remedies find_remedies(const Measures& measures) {
+Remedies find_remedies(const Measures& measures, double factor_cap) {
   Remedies remedies;
-  Setting setting = present_setting(measures);
-  const Prediction now = predict(measures, setting);
+  const Prediction now = predict(measures, present_setting(measures));
   if (now.stall > 0) remedies.most_to_win = now.stall / (1 - now.stall);
   remedies.workers = least_workers(measures);
   remedies.cached = least_cached(measures);
-  if (setting.place == Place::kNone) setting.place = Place::kSample;
-  remedies.factor = setting.factor = least_factor(measures, setting);
-  remedies.with_factor = predict(measures, setting);
+  remedies.echo = best_echo(measures, factor_cap);
   return remedies;
 }
 

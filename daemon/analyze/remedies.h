@@ -5,8 +5,19 @@
 #include <optional>
 
 #include "analyze/model.h"
+#include "config/echo_advice.h"
 
 namespace echoline::analyze {
+
+// The least factor with the highest rate, at one of the places.
+struct EchoRemedy {
+  Place place = Place::kSample;
+  double factor = 1;  // at most the cap
+  Prediction prediction{};
+  // The same without the cap: at most kFactorMax.
+  double uncapped_factor = 1;
+  Prediction uncapped{};
+};
 
 // Each leaves everything else as it is. Pure functions.
 struct Remedies {
@@ -18,14 +29,14 @@ struct Remedies {
   // The least share of the records in caches with which fetching delivers what the trainers take.
   // Nothing: not even all of them, or it is unknown.
   std::optional<double> cached;
-  // The least factor at the present echo point (`sample` where there is none) that gives the
-  // highest rate, at most kFactorMax.
-  double factor = 1;
-  Prediction with_factor;
+  // At the place with the highest rate. A place is left for one at which uses share more only if
+  // that gives clearly more. Nothing: it is unknown what the trainers take.
+  std::optional<EchoRemedy> echo;
 };
 
 inline constexpr double kFactorMax = 64;
 
-Remedies find_remedies(const Measures& measures);
+// `factor_cap`: beyond it, nobody has shown what repeats are worth.
+Remedies find_remedies(const Measures& measures, double factor_cap = config::kAdvisedFactor);
 
 }  // namespace echoline::analyze

@@ -16,7 +16,8 @@ struct Usefulness {
 };
 
 // One line for each factor: "4, 0.31". Empty lines and those with # are left out. Factor 1 needs no
-// line. kInvalidArgument names the line.
+// line; the table has it first, and the others in ascending order. kInvalidArgument names the line
+// of a mistake: no factor above 1, one named twice, ...
 Result<std::vector<Usefulness>> parse_usefulness(const std::string& text);
 
 struct TargetTime {
@@ -29,7 +30,8 @@ struct TargetTime {
 // none. Empty if nothing limits the stream. Pure functions.
 std::vector<TargetTime> times_to_target(const Measures& measures,
                                         const std::vector<Usefulness>& table);
-// A line for each factor, and the one that is the first at the target. Empty for no times.
-std::string target_text(const std::vector<TargetTime>& times);
+// A line for each factor, and the one that is the first at the target. `place`: of their echo.
+// Empty for no times.
+std::string target_text(const std::vector<TargetTime>& times, Place place);
 
 }  // namespace echoline::analyze

@@ -48,9 +48,13 @@ Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string
   analyze::Meter meter(stream);
   const std::uint64_t end_ns = monotonic_ns() + duration_ns;
   do {
-    ECHOLINE_ASSIGN(const v1::WatchStatsResponse answer, call->next());
-    ECHOLINE_TRY(meter.add(answer));
-    if (trainer != nullptr) ECHOLINE_TRY(trainer->status());
+    auto answer = call->next();
+    if (!answer.ok() && meter.has_begun()) {
+      return answer.status().with_context("the daemon stopped during the measurement");
+    }
+    ECHOLINE_TRY(answer.status());
+    ECHOLINE_TRY(meter.add(*answer));
+    ECHOLINE_TRY(trainer != nullptr ? trainer->status() : meter.attended());
   } while (monotonic_ns() < end_ns);
   return meter.measures();
 }
@@ -92,8 +96,8 @@ Result<analyze::Measures> measure_configuration(const std::string& stream,
   if (!created.ok()) return std::move(created).with_context("stream '" + stream + "'");
   const PacedTrainer trainer(started.runtime_dir(), stream, options.trainer_rate);
   ECHOLINE_ASSIGN(analyze::Measures measures, measure(daemon, stream, duration_ns, &trainer));
-  // What it takes without a pause is no rate of a training.
-  if (options.trainer_rate == 0) measures.trainer_rows = 0;
+  // Given, or unknown (0): what a trainer without a pause takes is no rate of a training.
+  measures.trainer_rows = options.trainer_rate;
   return measures;
 }
 
@@ -114,7 +118,7 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   // Before the measurement: a wrong question costs no time.
   for (const std::string& question : options.what_if) {
     const analyze::Measures any{.requests = {.answer_seconds = 1}, .record_bytes = 1};
-    ECHOLINE_TRY(analyze::parse_what_if(question, any).status());
+    ECHOLINE_TRY(analyze::parse_what_if(question, any).status().with_context("--what-if"));
   }
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
   if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));
@@ -122,14 +126,13 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   ECHOLINE_ASSIGN(const analyze::Measures measures,
                   options.config.empty() ? measure(daemon, stream, duration_ns, nullptr)
                                          : measure_configuration(stream, options, duration_ns));
-  ECHOLINE_ASSIGN(const analyze::Analysis analysis,
-                  analyze::analyze(stream, measures, options.what_if, table));
+  const analyze::Analysis analysis = analyze::analyze(stream, measures, options.what_if, table);
   if (!options.svg.empty()) {
     ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));
   }
   fmt::print("{}",
              options.json ? analyze::analysis_json(analysis) : analyze::analysis_text(analysis));
-  return Status();
+  return analyze::refusal_of_all(analysis);
 }
 
 }  // namespace echoline::cli

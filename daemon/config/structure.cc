@@ -10,6 +10,7 @@
 
 #include "config/buckets.h"
 #include "config/complete.h"
+#include "config/echo_advice.h"
 #include "config/mix_values.h"
 #include "config/pipeline.h"
 #include "config/preparation.h"
@@ -34,9 +35,6 @@ constexpr int kEchoRank = -1;
 constexpr int kCacheRank = -2;
 constexpr int kPrepareRank = -3;
 constexpr int kDecodeRank = 3;
-// Of `echo: auto`: a cap that suits most batch sizes, and a window (docs/echoing.md).
-constexpr std::uint32_t kAutoMax = 4000;  // thousandths
-constexpr std::uint64_t kAutoBatches = 32;
 
 StepOrder order_of(StepCase step) {
   switch (step) {
@@ -212,13 +210,14 @@ Status check_window(const v1::Echo& echo, const SourceLocations& locations) {
 // With `factor: auto`, the window and the largest factor have defaults.
 void complete_auto(v1::Echo& echo, EchoPlace place, const v1::Stream& stream) {
   if (echo.factor() != 0 || echo.has_spread()) return;
-  if (!echo.has_max()) echo.set_max(kAutoMax);
+  if (!echo.has_max()) echo.set_max(1000 * kAdvisedFactor);
   if (echo.has_window()) return;
   const std::uint64_t size = batch_step(stream).size();
   const std::uint64_t uses = std::max(2U, (echo.max() + 999) / 1000);
   // With this window, no batch has two uses of one record (docs/semantics_details.md).
   const std::uint64_t least = 3 * (uses - 1) * (size + stream.lanes() * (uses + 1));
-  echo.set_window(place == EchoPlace::kBatch ? kAutoBatches : std::max(kAutoBatches * size, least));
+  echo.set_window(place == EchoPlace::kBatch ? kAdvisedBatches
+                                             : std::max(kAdvisedBatches * size, least));
 }
 
 void complete_auto(v1::Stream& stream) {

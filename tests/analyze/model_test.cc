@@ -8,8 +8,10 @@
 #include <cmath>
 #include <deque>
 #include <queue>
+#include <string>
 #include <vector>
 
+#include "analyze/analysis.h"
 #include "analyze/remedies.h"
 #include "analyze/two_workers.h"
 
@@ -204,23 +206,99 @@ TEST(Remedies, AreTheLeastOnesThatASearchFinds) {
   }
 }
 
-TEST(Remedies, TheFactorIsTheLeastWithTheHighestRate) {
-  Measures measured = measures();
+// The highest rate at any place with a factor up to the cap.
+double searched_rate(const Measures& measured, double factor_cap) {
+  Setting setting = present_setting(measured);
+  double highest = 0;
   for (const Place place : {Place::kRecord, Place::kSample, Place::kAugmented, Place::kBatch}) {
-    measured.place = place;
-    const Remedies found = find_remedies(measured);
-    Setting setting = present_setting(measured);
-    double highest = 0;
-    for (int tenths = 10; tenths <= 640; ++tenths) {
-      setting.factor = tenths / 10.0;
+    setting.place = place;
+    for (setting.factor = 1; setting.factor <= factor_cap; setting.factor += 0.1) {
       highest = std::max(highest, predict(measured, setting).rows);
     }
-    EXPECT_GE(found.with_factor.rows, 0.998 * highest);
-    setting.factor = found.factor * 0.95;
-    if (setting.factor >= 1) {
-      EXPECT_LT(predict(measured, setting).rows, found.with_factor.rows);
+  }
+  return highest;
+}
+
+TEST(Remedies, TheEchoIsTheLeastWithTheHighestRateOfAllPlaces) {
+  int places[5] = {};
+  for (const Place present : {Place::kNone, Place::kRecord, Place::kSample, Place::kBatch}) {
+    for (const double use_seconds : {0.0005, 0.002, 0.02}) {
+      for (const double trainers : {300.0, 400.0, 2000.0}) {
+        for (const double factor_cap : {4.0, 16.0}) {
+          Measures measured = two_workers(0.004, use_seconds, 150);
+          measured.place = present;
+          measured.trainer_rows = trainers;
+          const auto found = find_remedies(measured, factor_cap).echo;
+          ASSERT_TRUE(found.has_value());
+          // A place is left only for 10 % more.
+          EXPECT_GE(found->prediction.rows, 0.9 * searched_rate(measured, factor_cap));
+          EXPECT_GE(found->uncapped.rows, found->prediction.rows);
+          Setting setting = present_setting(measured);
+          setting.place = found->place;
+          setting.factor = found->factor;
+          EXPECT_LE(setting.factor, factor_cap);
+          EXPECT_EQ(predict(measured, setting).rows, found->prediction.rows);
+          setting.factor *= 0.95;
+          if (setting.factor >= 1) {
+            EXPECT_LT(predict(measured, setting).rows, found->prediction.rows);
+          }
+          ++places[static_cast<int>(found->place)];
+        }
+      }
     }
   }
+  EXPECT_GT(places[static_cast<int>(Place::kSample)], 0);
+  EXPECT_GT(places[static_cast<int>(Place::kAugmented)], 0);
+}
+
+TEST(Remedies, WhereDecodingIsTheLimitRecordEchoIsLeftForSampleEcho) {
+  Measures measured = two_workers(0.02, 0.0005, 500);
+  measured.place = Place::kRecord;
+  measured.factor = 3;
+  measured.batch_rows = 16;
+  const auto found = find_remedies(measured).echo;
+  EXPECT_EQ(found->place, Place::kSample);
+  EXPECT_EQ(found->factor, 4);
+  EXPECT_GT(found->prediction.rows, 2 * predict(measured, present_setting(measured)).rows);
+  const std::string text = analysis_text(analyze("train", measured, {}));
+  EXPECT_NE(
+      text.find("echo     best is - echo: {factor: 4, window: 512} after decode: sample x 4 gives "
+                "363.6 rows/s, 90.9 of them fresh, stall 9 %\n"
+                "         factor 4.44 would hide the rest, but beyond 4 to 5, repeats were not"),
+      std::string::npos)
+      << text;
+  // Who has measured what repeats are worth decides by that.
+  const std::string measured_worth =
+      analysis_text(analyze("train", measured, {}, {{}, {.factor = 8, .fresh = 0.2}}));
+  EXPECT_NE(measured_worth.find("sample x 4.44 gives"), std::string::npos) << measured_worth;
+}
+
+TEST(Remedies, EchoThatGivesNothingIsNotAdvised) {
+  const auto line = [](const Measures& measured) {
+    const std::string text = analysis_text(analyze("train", measured, {}));
+    const std::size_t at = text.rfind("\necho     ");
+    return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  Measures measured = two_workers(0.001, 0.001, 390);
+  EXPECT_EQ(line(measured), "echo     not needed: it gives less than 5 % more rows");
+  measured.place = Place::kSample;
+  measured.factor = 3;
+  measured.store_records = 500;
+  EXPECT_EQ(line(measured),
+            "echo     not needed: without it there are as many rows, and all are fresh");
+  measured.store_records = 150;
+  EXPECT_TRUE(line(measured).starts_with("echo     best is - echo: {factor: 2.66"))
+      << line(measured);
+  measured.factor = 2.7;
+  EXPECT_TRUE(line(measured).starts_with("echo     the present one is the best: sample x 2.66"))
+      << line(measured);
+}
+
+TEST(Remedies, WithoutARateOfTheTrainersThereIsNoBestEcho) {
+  Measures measured = measures();
+  measured.trainer_rows = 0;
+  EXPECT_FALSE(find_remedies(measured).echo.has_value());
+  EXPECT_EQ(analysis_text(analyze("train", measured, {})).find("echo     best"), std::string::npos);
 }
 
 TEST(Remedies, AStoreThatIsFastEnoughNeedsNoCache) {
@@ -228,7 +306,9 @@ TEST(Remedies, AStoreThatIsFastEnoughNeedsNoCache) {
   measured.trainer_rows = 100;
   EXPECT_EQ(find_remedies(measured).cached, 0);
   EXPECT_EQ(find_remedies(measured).most_to_win, 0);
-  EXPECT_DOUBLE_EQ(find_remedies(measured).factor, 1);
+  EXPECT_DOUBLE_EQ(find_remedies(measured).echo->factor, 1);
+  EXPECT_NE(analysis_text(analyze("train", measured, {})).find("cache    not needed: "),
+            std::string::npos);
 }
 
 }  // namespace

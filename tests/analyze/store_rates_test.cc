@@ -30,13 +30,13 @@ Measures searched() {
 }
 
 std::string text_of(const Measures& measures) {
-  return analysis_text(*analyze("train", measures, {}));
+  return analysis_text(analyze("train", measures, {}));
 }
 
 TEST(StoreRates, AreATableAndTheSameNumbersForScripts) {
   EXPECT_EQ(store_rates_text(searched()), kTable);
   EXPECT_NE(text_of(searched()).find(kTable), std::string::npos);
-  const auto json = nlohmann::json::parse(analysis_json(*analyze("train", searched(), {})));
+  const auto json = nlohmann::json::parse(analysis_json(analyze("train", searched(), {})));
   EXPECT_EQ(json["measured"]["concurrency"], 128);
   ASSERT_EQ(json["measured"]["store_rates"].size(), 1);
   const auto& rates = json["measured"]["store_rates"][0];
@@ -57,7 +57,7 @@ TEST(StoreRates, AreACurveWithTheNumberThatWasMeasuredLast) {
   ASSERT_EQ(curves[0].points.size(), 3);
   EXPECT_DOUBLE_EQ(curves[0].points[2].rate, 200);
   EXPECT_DOUBLE_EQ(curves[0].now.x, 16);
-  const std::string svg = analysis_svg(*analyze("train", searched(), {}));
+  const std::string svg = analysis_svg(analyze("train", searched(), {}));
   EXPECT_NE(svg.find("measured MB/s over: requests in flight at store:80"), std::string::npos);
   EXPECT_NE(svg.find("today: 16, 200.0"), std::string::npos) << svg;
   EXPECT_EQ(svg.find("nan"), std::string::npos) << svg;

@@ -6,6 +6,7 @@ import bisect
 import itertools
 import json
 import re
+import subprocess
 import threading
 import time
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ from xml.etree import ElementTree
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import require_library, wait_until
+from support.programs import binary, end_with_parent, require_library, wait_until
 
 require_library()
 
@@ -277,14 +278,32 @@ class Account(ProcessCase):
                   for cause in ("fetch", "prep", "publish", "peer")}
         self.assertGreater(waited["peer"], 0.9 * sum(waited.values()), waited)
 
+    def test_a_daemon_that_stops_while_it_is_measured_is_named(self):
+        daemon = self.daemon(records_per_second=2000)
+        trainer = self.resource(Trainer(daemon, step=0.02))
+        with subprocess.Popen([binary("ECHOLINE_CLI"), "analyze", "train", "--for", "1h", "--runtime-dir", str(daemon.runtime_dir)],
+                              stderr=subprocess.PIPE, text=True, preexec_fn=end_with_parent) as command:
+            wait_until(lambda: daemon.total("echoline_control_connections") > 0, "a connection")
+            # Answers come ten times a second.
+            begun = len(trainer.waits)
+            wait_until(lambda: len(trainer.waits) > begun + 50, "some answers")
+            trainer.pause()
+            daemon.stop()
+            said = command.communicate()[1]
+        self.assertEqual(command.returncode, 1)
+        self.assertIn("the daemon stopped during the measurement", said)
+
     def test_wrong_questions_and_streams_without_trainers_are_errors(self):
         daemon = self.daemon(records_per_second=2000)
         wrong = daemon.command("analyze", "train", "--what-if", "speed=2")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("'speed' is unknown; there are: workers", wrong.stderr)
-        alone = daemon.command("analyze", "train", "--for", "1s")
+        alone = daemon.command("analyze", "train", "--for", "1h")
         self.assertEqual(alone.returncode, 1)
-        self.assertIn("no trainer of stream 'train'", alone.stderr)
+        self.assertIn("no trainer of stream 'train' is attached", alone.stderr)
+        unknown = daemon.command("analyze", "nosuch")
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("no stream 'nosuch'; there are: train", unknown.stderr)
         out = self.folder() / "trace.json"
         for wrong, said in ((["other"], "other"), (["train", "--seconds", "61"], "61 is not between 1 and 60")):
             done = daemon.command("trace", *wrong, "--out", str(out))

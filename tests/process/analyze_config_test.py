@@ -61,17 +61,20 @@ class AnalyzeConfig(ProcessCase):
 
     def test_it_measures_and_predicts_without_a_daemon(self):
         picture = self.place / "rates.svg"
-        done = self.analyze("--trainer-rate", 800, "--json", "--what-if", "store.rate=x3", "--svg", picture)
+        done = self.analyze("--trainer-rate", 800, "--json", "--what-if", "store.rate=x3",
+                            "--what-if", "store.latency=80ms", "--svg", picture)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.left(), [])
         found = json.loads(done.stdout)
         measured = found["measured"]
         self.assertEqual(found["now"]["limit"], "storage")
         self.assertLess(abs(measured["store_records"] / STORE - 1), 0.15, measured)
-        self.assertLess(abs(measured["trainer_rows"] / 800 - 1), 0.15, measured)
+        self.assertEqual(measured["trainer_rows"], 800, "as given")
         self.assertLess(abs(measured["stall_share"] - 0.75), 0.08, measured)
         self.assertEqual(measured["workers"], 1)
         self.assertLess(abs(found["what_if"][0]["rows_per_second"] / measured["store_records"] - 3), 0.01)
+        self.assertIn("the latency of the store was not measured", found["what_if"][1]["refused"])
+        self.assertGreater(measured["batches"], 10)
         self.assertIn("decode image", {step["step"] for step in measured["steps"]})
         self.assertIn("<svg", picture.read_text(encoding="utf-8"))
         # The index is kept for the daemon that comes.

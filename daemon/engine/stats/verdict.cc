@@ -9,16 +9,16 @@
 #include <string_view>
 
 #include "base/pluralize.h"
+#include "config/echo_advice.h"
 
 namespace echoline::engine {
 namespace {
 
 // Factors that differ by less than this ratio count as equal: R is a measurement.
 constexpr double kFactorSlack = 1.1;
-// Above this R, the advice is a factor to start with, because each further repeat of a sample is
-// worth less (docs/echoing.md).
+// Above this R, the advice is config::kAdvisedFactor, because each further repeat of a sample is
+// worth less.
 constexpr double kLargeRatio = 5;
-constexpr double kStartFactor = 4;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -41,9 +41,9 @@ std::string larger_factor(const StreamStats& stats) {
   const std::string now = echoes(stats) ? fmt::format("; it is {:.3g}", factor_of(stats)) : "";
   if (ratio > kLargeRatio) {
     // The present factor is about the advised one already.
-    if (factor_of(stats) * kFactorSlack > kStartFactor) return "";
+    if (factor_of(stats) * kFactorSlack > config::kAdvisedFactor) return "";
     return fmt::format("R is {:.1f}: echo factors up to it cost no time, {} is a good start{}",
-                       ratio, kStartFactor, now);
+                       ratio, config::kAdvisedFactor, now);
   }
   return fmt::format("R is {0:.1f}: an echo factor up to {0:.1f} costs no time{1}", ratio, now);
 }
@@ -100,10 +100,12 @@ std::string servers_remedy(const StreamStats& stats) {
 std::string workers_remedy(const StreamStats& stats) {
   // Under record echo a larger factor repeats the decoding and relieves only the store.
   if (stats.echo_point == "record")
-    return "echo before decode shares no decoding: put it after decode, or raise daemon.workers";
+    return "echo before decode shares no decoding: put it after decode, or raise daemon.workers if "
+           "cores are idle";
   const std::string factor = larger_factor(stats);
   if (!factor.empty()) return factor;
-  return "raise daemon.workers, or keep decoded samples with a cache step after decode";
+  return "raise daemon.workers if cores are idle, or keep decoded samples with a cache step after "
+         "decode";
 }
 
 std::string peer_remedy(const StreamStats& stats) {
