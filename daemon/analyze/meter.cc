@@ -179,6 +179,16 @@ void measure_fetch(const v1::StreamStatus& first, const v1::StreamStatus& last,
       ratio(static_cast<double>(fetched.store_records()), fetched.store_seconds());
 }
 
+// Another training with the same name has counters of its own, and so has one in another pass.
+bool continues(const v1::Consumer& before, const v1::Consumer& now) {
+  return now.batch_size() == before.batch_size() && now.world_size() == before.world_size() &&
+         now.pass() == before.pass() && now.batches() >= before.batches();
+}
+
+std::uint64_t samples(const v1::StreamStatus& stream) {
+  return stream.samples_fresh() + stream.samples_echoed();
+}
+
 }  // namespace
 
 Status Meter::add(const v1::WatchStatsResponse& answer) {
@@ -189,6 +199,9 @@ Status Meter::add(const v1::WatchStatsResponse& answer) {
   if (found->state() != "ready")
     return {Code::kFailedPrecondition,
             fmt::format("stream '{}' is {}: {}", stream_, found->state(), found->verdict().text())};
+  if (last_ && samples(*found) < samples(*last_))
+    return {Code::kFailedPrecondition,
+            fmt::format("stream '{}' was created again during the measurement", stream_)};
   const double seconds = static_cast<double>(answer.monotonic_ns()) * 1e-9;
   if (!first_) {
     first_ = *found;
@@ -213,13 +226,14 @@ Status Meter::attended() const {
 
 // The interval of a trainer is from one release to another one, so that no part of a step counts.
 void Meter::see(const v1::Consumer& consumer, double seconds) {
-  const auto [at, is_new] = trainers_.try_emplace({consumer.job(), consumer.rank()});
-  Trainer& trainer = at->second;
-  if (!is_new && consumer.batches() > trainer.batches) {
+  Trainer& trainer = trainers_[{consumer.job(), consumer.rank()}];
+  if (!continues(trainer.look, consumer)) {
+    trainer = {};
+  } else if (consumer.batches() > trainer.look.batches()) {
     if (trainer.first.seconds == 0) trainer.first = {seconds, consumer};
     trainer.last = {seconds, consumer};
   }
-  trainer.batches = consumer.batches();
+  trainer.look = consumer;
 }
 
 Result<Measures> Meter::measures() const {
@@ -254,9 +268,7 @@ Result<Measures> Meter::measures() const {
   measures.passes = static_cast<std::uint32_t>(rates.size());
   measures.seconds = end_seconds_ - begin_seconds_;
   measures.stall = ratio(waits, times);
-  const double rows = static_cast<double>(last_->samples_fresh() + last_->samples_echoed()) -
-                      static_cast<double>(first_->samples_fresh() + first_->samples_echoed());
-  measures.rows = ratio(rows, measures.seconds);
+  measures.rows = ratio(static_cast<double>(samples(*last_) - samples(*first_)), measures.seconds);
   measures.workers = daemon_.workers();
   measures.processors = std::max(1U, daemon_.processors());
   measures.records = last_->records();

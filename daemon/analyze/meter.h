@@ -35,7 +35,7 @@ class Meter {
   struct Trainer {
     Moment first;  // the first release that was seen
     Moment last;
-    std::uint64_t batches = 0;  // at the last look
+    v1::Consumer look;  // the last one
   };
 
   void see(const v1::Consumer& consumer, double seconds);

@@ -207,6 +207,26 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
       << analysis_text(analysis);
 }
 
+TEST(Meter, AnotherTrainingWithTheSameNameBeginsAgain) {
+  Meter meter("train");
+  // The counters of the trainer fall, its batches are smaller, and the stream's counters grow.
+  for (std::uint64_t batches = 10; batches <= 60; ++batches) {
+    v1::WatchStatsResponse answer = answer_at(batches);
+    if (batches >= 30) {
+      v1::Consumer& trainer = *answer.mutable_streams(0)->mutable_consumers(0);
+      trainer.set_batch_size(5);
+      trainer.set_batches(2 * batches - 59);
+    }
+    ASSERT_TRUE(meter.add(answer).ok());
+  }
+  const auto measured = meter.measures();
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(measured->batches, 58U) << "of the second training";
+  EXPECT_LT(measured->trainer_rows, 200);
+  EXPECT_EQ(meter.add(answer_at(10)).message(),
+            "stream 'train' was created again during the measurement");
+}
+
 TEST(Meter, FewBatchesAreNamedWithAWarning) {
   Meter meter("train");
   for (std::uint64_t batches = 10; batches <= 21; ++batches) {
