@@ -166,9 +166,9 @@ std::string stall_text(const Measures& measures, double stall) {
 
 std::string answer_text(const Measures& measures, const Answer& answer) {
   if (!answer.refusal.empty()) {
-    return fmt::format("{:<36} refused: {}\n", answer.question, answer.refusal);
+    return fmt::format("{:<38} refused: {}\n", answer.question, answer.refusal);
   }
-  return fmt::format("{:<36} {:>10} {:>10} {:>6} {}{}\n", answer.question,
+  return fmt::format("{:<38} {:>10} {:>10} {:>6} {}{}\n", answer.question,
                      rate_text(answer.prediction.rows), rate_text(answer.prediction.fresh),
                      stall_text(measures, answer.prediction.stall),
                      name_of(answer.prediction.limit),
@@ -208,7 +208,9 @@ std::string remedies_text(const Analysis& analysis) {
 
 Analysis analyze(const std::string& stream, const Measures& measures,
                  const std::vector<std::string>& what_if, const std::vector<Usefulness>& table) {
-  const double factor_cap = table.empty() ? config::kAdvisedFactor : table.back().factor;
+  // Who has a larger factor has decided so.
+  const double factor_cap =
+      std::max(table.empty() ? config::kAdvisedFactor : table.back().factor, measures.factor);
   Analysis analysis{.stream = stream,
                     .measures = measures,
                     .now = predict(measures, present_setting(measures)),
@@ -247,7 +249,7 @@ std::string analysis_text(const Analysis& analysis) {
   std::string text = interval_text(analysis) + sentence_of_limit(analysis) +
                      measures_text(analysis.measures) + "\n";
   text +=
-      fmt::format("{:<36} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
+      fmt::format("{:<38} {:>10} {:>10} {:>6} {}\n", "IF", "ROWS/S", "FRESH/S", "STALL", "LIMIT");
   const Measures& measured = analysis.measures;
   text += answer_text(measured, {.question = "nothing changes", .prediction = analysis.now});
   for (const Answer& answer : analysis.table) text += answer_text(measured, answer);

@@ -25,7 +25,7 @@ struct Analysis {
   std::string stream;
   Measures measures;
   Prediction now;  // the model for the present setting, to be compared with the measured rate
-  double factor_cap = 0;  // of the remedies: the last factor of the table, or the advised one
+  double factor_cap = 0;  // of the remedies: that of the table, the advised or the present one
   Remedies remedies;
   std::vector<Answer> table;
   std::vector<Answer> what_if;  // the user's own questions

@@ -90,7 +90,7 @@ std::string echo_remedy_text(const Analysis& analysis) {
   const bool is_present =
       echo.place == measured.place && std::abs(echo.factor / measured.factor - 1) < kSame;
   const std::string sentence =
-      is_present ? fmt::format("echo     the present one is the best: {}\n", gives)
+      is_present ? fmt::format("echo     as today: {}\n", gives)
                  : fmt::format("echo     best is {}: {}\n", step_text(measured, echo), gives);
   return sentence + beyond_the_cap(analysis, echo);
 }

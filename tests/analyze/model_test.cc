@@ -289,9 +289,13 @@ TEST(Remedies, EchoThatGivesNothingIsNotAdvised) {
   measured.store_records = 150;
   EXPECT_TRUE(line(measured).starts_with("echo     best is - echo: {factor: 2.66"))
       << line(measured);
+  measured.store_records = 50;
+  measured.factor = 6;
+  EXPECT_TRUE(line(measured).starts_with("echo     as today: sample x 6 gives 300.0 rows/s"))
+      << line(measured) << ": 4 would be advised, but this was decided";
+  measured.store_records = 150;
   measured.factor = 2.7;
-  EXPECT_TRUE(line(measured).starts_with("echo     the present one is the best: sample x 2.66"))
-      << line(measured);
+  EXPECT_TRUE(line(measured).starts_with("echo     as today: sample x 2.66")) << line(measured);
 }
 
 TEST(Remedies, WithoutARateOfTheTrainersThereIsNoBestEcho) {

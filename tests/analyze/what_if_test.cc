@@ -76,7 +76,7 @@ TEST(WhatIf, AQuestionThatThisStreamCannotAnswerIsRefusedInItsRow) {
   const Measures files = two_workers(0.001, 0.001, 100);
   const Analysis analysis = analyze("train", files, {"store.latency=80ms", "workers=3"});
   EXPECT_NE(analysis_text(analysis).find(
-                "store.latency=80ms                   refused: store.latency=80ms: the latency"),
+                "store.latency=80ms                     refused: store.latency=80ms: the latency"),
             std::string::npos)
       << analysis_text(analysis);
   const auto json = nlohmann::json::parse(analysis_json(analysis));
