@@ -33,6 +33,10 @@ constexpr const char* kTail = R"(
   `echoline_fetch_wait_seconds_total`, `echoline_endpoint_wait_seconds_total` and `echoline_step_wait_seconds_total` say
   where in fetch and prep. While the rows of its batch are prepared, a wait counts for `fetch` or `peer` if that holds up
   the batch behind it: faster workers would only move the wait there.
+* **What do the stages do?** `echoline_stage_seconds_total`: `fetch` is busy while records are requested from storage,
+  also while it only waits for the answers; `prep` while workers make rows, summed over the workers; `publish` in the
+  moment in which a complete batch is handed to the trainers. A stage is blocked while all slots have batches that a
+  trainer has not released, else starved. A stage that is nearly always busy is the limit.
 * **Are single batches late?** `histogram_quantile(0.99, sum by (le, consumer)
   (rate(echoline_consumer_batch_wait_seconds_bucket[5m])))` is a wait that one batch in 100 exceeds. A mean hides it: one late
   batch stops all ranks. `echoline_row_seconds` says the same of the time of a row.
