@@ -37,6 +37,7 @@ TEST(StallText, ATrainerThatWaitsForBatchesThatItHasIsCalledStopped) {
   StallReport report;
   report.waits = {{.job = "one", .pid = 12, .limit = "publishing", .waited_ns = 3 * kSecond}};
   report.waiting = 1;
+  report.slots_published = 8;
   report.holders = {{.job = "one", .pid = 12, .slots = 8, .still_ns = 3 * kSecond}};
   report.all_holders = 1;
   EXPECT_EQ(stall_lines(report).back(),

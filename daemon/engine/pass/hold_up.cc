@@ -15,16 +15,17 @@ WaitCause HoldUp::present() const {
 
 WaitCause HoldUp::of_reader(std::uint64_t released) const {
   const WaitCause cause = present();
-  // It is the last one, so all slots have batches for it: its process is stopped, or keeps them.
-  if (cause == WaitCause::kPeer && is_full() && ring_.released() >= released) {
-    return WaitCause::kPublish;
-  }
+  if (is_own(released)) return WaitCause::kPublish;
   if (cause != WaitCause::kPrep) return cause;
   if (const std::shared_ptr<const InFlightBatch> second = in_flight_.second()) {
     return second->is_fetching() ? WaitCause::kFetch : cause;
   }
   // It has no slot, because another reader holds them.
   return is_full() && ring_.released() < released ? WaitCause::kPeer : cause;
+}
+
+bool HoldUp::is_own(std::uint64_t released) const {
+  return is_full() && in_flight_.head() == nullptr && ring_.released() >= released;
 }
 
 bool HoldUp::by_readers() const {

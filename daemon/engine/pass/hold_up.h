@@ -30,6 +30,9 @@ class HoldUp {
   // counts for what holds up the batch behind them, unless that is the workers, too: with faster
   // workers the reader would wait there.
   WaitCause of_reader(std::uint64_t released) const;
+  // All slots have batches that this reader has not released. If it waits, its process is stopped
+  // or keeps them.
+  bool is_own(std::uint64_t released) const;
   // Everything that there is room for is published. Slots being filled are work to be done.
   bool by_readers() const;
 

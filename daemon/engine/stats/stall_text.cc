@@ -48,9 +48,11 @@ std::string holder_text(const StallReport& report, const StallReport::Holder& ho
   if (holder.awaited) {
     return fmt::format("holds: {} kept for job {}, which has not come yet", slots, holder.job);
   }
-  const bool waits = std::ranges::any_of(report.waits, [&](const StallReport::Wait& wait) {
-    return wait.job == holder.job && wait.rank == holder.rank && wait.pid == holder.pid;
-  });
+  const bool has_all = holder.slots == report.slots_published;
+  const bool waits =
+      has_all && std::ranges::any_of(report.waits, [&](const StallReport::Wait& wait) {
+        return wait.job == holder.job && wait.rank == holder.rank && wait.pid == holder.pid;
+      });
   return fmt::format(
       "holds: {} has {} and released none for {}{}",
       trainer_text(holder.job, holder.rank, holder.pid), slots, seconds_text(holder.still_ns),

@@ -44,18 +44,20 @@ SlotCounts count_slots(const StreamCore& core, const PassSet& passes) {
 }
 
 void StallWatch::tick(std::uint64_t now_ns) {
-  std::uint64_t longest_ns = 0;
+  // Those that wait for something else come first: a stopped trainer says nothing about them.
+  std::pair<bool, std::uint64_t> most{false, 0};
   const Consumer* longest = nullptr;
   for (const Consumer& consumer : consumers_.all()) {
     const std::uint64_t ns = consumer.present_wait.waited_ns(now_ns);
-    if (ns <= longest_ns) continue;
-    longest_ns = ns;
+    const std::pair one{!consumer.pass->hold_up().is_own(consumer.released), ns};
+    if (ns == 0 || one <= most) continue;
+    most = one;
     longest = &consumer;
   }
   const WaitCause cause = longest == nullptr
                               ? WaitCause::kFetch
                               : longest->pass->hold_up().of_reader(longest->released);
-  const StallLog::Note note = log_.note(longest_ns, cause, now_ns);
+  const StallLog::Note note = log_.note(most.second, cause, now_ns);
   if (note.text.empty()) return;
   const LogOrigin origin{"engine", core_.name};
   log_warning(origin, "{}", note.text);
