@@ -12,8 +12,8 @@ inline constexpr double kWaitsShare = 0.05;
 // Below this much time of trainers, nothing is said yet.
 inline constexpr std::uint64_t kLeastAttachedNs = 2'000'000'000;
 
-// By what the trainers waited for in the last seconds (stats.recent), the ratio R and the echo
-// factor; reads nothing else but state, error, indexing, echo point and consumers. Pure function.
+// By what the trainers waited for in the last seconds (stats.recent), the ratio R, the echo factor,
+// and how servers, caches and slow jobs are doing. Pure function.
 //
 // With R, the time upstream of the echo point over the time downstream of it for one batch, factors
 // up to R cost no time (Choi et al., arXiv 1907.05550, section 3.1).
