@@ -73,6 +73,8 @@ Result<std::span<const float>> AudioReader::read(std::span<const std::byte> byte
   ECHOLINE_TRY(status);
   if (info.rate == settings.rate) return std::span<const float>(samples_);
   ECHOLINE_TRY(resample(samples_, info.rate, settings.rate, resampled_));
+  // The sum of finite samples that are far too large can be infinite.
+  ECHOLINE_TRY(check_finite(resampled_));
   return std::span<const float>(resampled_);
 }
 

@@ -162,6 +162,17 @@ TEST(AudioReader, ValuesThatAreNotFiniteAreRefused) {
   }
 }
 
+TEST(AudioReader, ValuesThatAreNotFiniteAtAnotherRateAreRefused) {
+  // Each is finite, but the filter's sum of them is not.
+  std::vector<float> samples(400);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = i / 8 % 2 == 0 ? 3.4e38F : -3.4e38F;
+  AudioSettings settings = settings_of(12000);
+  settings.resample = true;
+  Read read(settings);
+  EXPECT_EQ(read(made_file(kWavFloat, 8000, 1, samples)).code(), Code::kDataLoss);
+  EXPECT_TRUE(read(made_file(kWavFloat, 8000, 1, made_samples(400))).ok());
+}
+
 TEST(AudioReader, OtherFilesAreRefused) {
   Read read(settings_of(8000));
   for (const std::string& file :
