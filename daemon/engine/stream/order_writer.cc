@@ -15,7 +15,7 @@ constexpr std::uint64_t kSlowNs = 1'000'000'000;
 void OrderWriter::write(const KeptOrder& files, const OrderSettings& settings) {
   if (files.name().empty()) return;
   const MutexLock lock(mutex_);
-  const auto [at, is_new] = waiting_.try_emplace(files.name(), files, settings);
+  const auto [at, is_new] = waiting_.try_emplace(files.name(), Waiting{files, settings});
   if (is_new) {
     loop_.post([this, name = files.name()] { write_next(name); });
     return;
