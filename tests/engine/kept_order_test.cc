@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "engine/open/kept_echo_place.h"
+#include "engine/small_stream.h"
 #include "engine/stream/order_writer.h"
 
 namespace echoline::engine {
@@ -73,16 +74,22 @@ TEST_F(KeptOrderTest, TheNewestFilesStay) {
   EXPECT_EQ(kept(0).load().factor, 2000U);
 }
 
-TEST_F(KeptOrderTest, TheWriterKeepsWhatWasSetLast) {
-  const KeptOrder kept(folder_, "train", fingerprint_);
-  OrderWriter writer;
-  for (std::uint32_t factor = 1001; factor <= 1100; ++factor) {
-    writer.write(kept, {.factor = factor, .weights = {}});
+TEST_F(KeptOrderTest, TheWriterKeepsWhatWasSetLastUntilTheStreamIsDeleted) {
+  SmallStream small;
+  const std::shared_ptr<StreamCore> core = small.open().core;
+  const KeptOrder kept(folder_, core->name, core->ring_spec.fingerprint);
+  for (const bool is_deleted : {false, true}) {
+    {
+      OrderWriter writer(folder_);
+      for (std::uint32_t factor = 1001; factor <= 1100; ++factor) {
+        writer.write(*core, {.factor = factor, .weights = {}});
+      }
+      writer.write(*core, {.factor = {}, .weights = Weights{1, 2}});
+      if (is_deleted) writer.remove(*core);
+    }
+    EXPECT_EQ(kept.load().factor, is_deleted ? std::nullopt : std::optional(1100U));
+    EXPECT_EQ(kept.load().weights, is_deleted ? std::nullopt : std::optional(Weights{1, 2}));
   }
-  writer.write(kept, {.factor = {}, .weights = Weights{1, 2}});
-  writer.stop();
-  EXPECT_EQ(kept.load().factor, 1100U);
-  EXPECT_EQ(kept.load().weights, (Weights{1, 2}));
 }
 
 TEST_F(KeptOrderTest, APlaceOfEchoIsThereForTheSameStepsOnly) {

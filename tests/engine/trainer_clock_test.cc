@@ -1,4 +1,4 @@
-// The time of a trainer's step, whatever the ring holds and whoever else reads it.
+// The time of a trainer's step, for any number of batches in the ring and of other trainers.
 #include "engine/stats/trainer_clock.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,14 @@ constexpr std::uint64_t kSlowNs = 1'000'000'000;
 
 }  // namespace
 
-void OrderWriter::write(const KeptOrder& files, const OrderSettings& settings) {
+OrderWriter::OrderWriter(std::string state_dir) : state_dir_(std::move(state_dir)) {}
+
+KeptOrder OrderWriter::files_of(const StreamCore& core) const {
+  return KeptOrder(state_dir_, core.name, core.ring_spec.fingerprint);
+}
+
+void OrderWriter::write(const StreamCore& core, const OrderSettings& settings) {
+  const KeptOrder files = files_of(core);
   if (files.name().empty()) return;
   const MutexLock lock(mutex_);
   const auto [at, is_new] = waiting_.try_emplace(files.name(), Waiting{files, settings});
@@ -23,6 +30,10 @@ void OrderWriter::write(const KeptOrder& files, const OrderSettings& settings) {
   OrderSettings& kept = at->second.settings;
   if (settings.factor) kept.factor = settings.factor;
   if (settings.weights) kept.weights = settings.weights;
+}
+
+void OrderWriter::remove(const StreamCore& core) {
+  loop_.run([files = files_of(core)] { files.remove(); });
 }
 
 void OrderWriter::write_next(const std::string& name) {

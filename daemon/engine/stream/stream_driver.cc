@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/open/open_seek_indexes.h"
-#include "engine/stream/kept_order.h"
 
 namespace echoline::engine {
 namespace {
@@ -16,11 +15,8 @@ Status going_down() { return Status(Code::kUnavailable, "the daemon is going dow
 }  // namespace
 
 StreamDriver::StreamDriver(SharedStreams& shared, MemoryBudget& budget,
-                           AttachedTrainersFile& trainers_file, std::string state_dir)
-    : shared_(shared),
-      budget_(budget),
-      trainers_file_(trainers_file),
-      state_dir_(std::move(state_dir)) {
+                           AttachedTrainersFile& trainers_file, OrderWriter& order_writer)
+    : shared_(shared), budget_(budget), trainers_file_(trainers_file), order_writer_(order_writer) {
   budget_.set_reclaim([this] { return reclaim_idle_pass(); });
   passes_loop_ = std::make_unique<EventLoop>("passes");
   engine_loop_ = std::make_unique<EventLoop>("engine", [this] { tick(); });
@@ -35,7 +31,6 @@ void StreamDriver::stop() {
   // the engine thread now is dropped, and so stopped.
   engine_loop_->stop();
   passes_loop_->stop();
-  order_writer_.stop();
 }
 
 void StreamDriver::attach(AttachCall call) {
@@ -78,7 +73,7 @@ void StreamDriver::do_work(SharedStreams& shared, const std::string& name, Strea
     });
   }
   if (!work.kept.empty()) {
-    order_writer_.write({state_dir_, name, stream.core()->ring_spec.fingerprint}, work.kept);
+    order_writer_.write(*stream.core(), work.kept);
   }
   if (work.ended != nullptr) {
     passes_loop_->post([pass = std::move(work.ended)] { pass->stop(shm::kWriterEnded); });

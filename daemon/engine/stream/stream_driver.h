@@ -37,7 +37,7 @@ struct SharedStreams {
 class StreamDriver {
  public:
   StreamDriver(SharedStreams& shared, MemoryBudget& budget, AttachedTrainersFile& trainers_file,
-               std::string state_dir);
+               OrderWriter& order_writer);
   ~StreamDriver();
   // Ends both threads. Afterwards the caller alone has the streams.
   void stop() ECHOLINE_EXCLUDES(shared_.mutex);
@@ -86,12 +86,11 @@ class StreamDriver {
   SharedStreams& shared_;
   MemoryBudget& budget_;
   AttachedTrainersFile& trainers_file_;
-  const std::string state_dir_;
+  OrderWriter& order_writer_;
   Mutex notify_mutex_;
   NotifyFunction notify_ ECHOLINE_GUARDED_BY(notify_mutex_);
   std::atomic<std::uint64_t> rounds_{0};
   std::atomic<bool> draining_{false};
-  OrderWriter order_writer_;
   std::unique_ptr<EventLoop> passes_loop_;
   std::unique_ptr<EventLoop> engine_loop_;
 };

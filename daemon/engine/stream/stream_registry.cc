@@ -14,7 +14,6 @@
 #include "config/values.h"
 #include "engine/open/kept_echo_place.h"
 #include "engine/stream/definition_diff.h"
-#include "engine/stream/kept_order.h"
 #include "engine/stream/verdict_files.h"
 #include "plan/step_rows.h"
 #include "source/http/learned_limits.h"
@@ -23,8 +22,8 @@ namespace echoline::engine {
 namespace {
 
 // What is kept of a stream over restarts.
-void forget_all(const StreamCore& core, const std::string& state_dir) {
-  KeptOrder(state_dir, core.name, core.ring_spec.fingerprint).remove();
+void forget_all(const StreamCore& core, const std::string& state_dir, OrderWriter& order_writer) {
+  order_writer.remove(core);
   remove_verdicts(state_dir, core);
   const Status removed = KeptEchoPlace(state_dir, core.name).remove();
   if (!removed.ok()) log_warning("engine", "the place of 'echo' stays: {}", removed.message());
@@ -128,7 +127,8 @@ StreamRegistry::StreamRegistry(const v1::Daemon& daemon)
     : budget_(daemon.memory()),
       trainers_file_(daemon.runtime_dir()),
       samples_(shared_, daemon.serve()),
-      driver_(shared_, budget_, trainers_file_, daemon.state_dir()),
+      order_writer_(daemon.state_dir()),
+      driver_(shared_, budget_, trainers_file_, order_writer_),
       agreement_(shared_, driver_, daemon),
       pool_(worker_count(daemon)),
       opener_{open_options(daemon), daemon.reattach_grace(), &pool_, &budget_, &trainers_file_} {}
@@ -210,7 +210,7 @@ Status StreamRegistry::delete_stream(const std::string& name) {
   // After this the passes thread has nothing left to do for the stream, so that it can end here.
   driver_.end(ending_of(*stream, shm::kNoticeDetached,
                         Status(Code::kNotFound, fmt::format("stream '{}' was deleted", name))));
-  forget_all(*stream->core(), opener_.options.state_dir);
+  forget_all(*stream->core(), opener_.options.state_dir, order_writer_);
   return {};
 }
 

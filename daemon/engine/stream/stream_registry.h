@@ -75,6 +75,7 @@ class StreamRegistry : public Engine {
   AttachedTrainersFile trainers_file_;
   mutable SharedStreams shared_;
   SampleService samples_;
+  OrderWriter order_writer_;
   StreamDriver driver_;
   OrderAgreement agreement_;
   // Last: its workers may report a failure to the driver until they have ended.
