@@ -207,7 +207,7 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
       ->check(check_patience)
       ->capture_default_str();
   CLI::App& set_echo = add_command(
-      app, call, "set-echo", "Change the echo factor of the batches that are not planned yet",
+      app, call, "set-echo", "Change the echo factor of the batches that are not begun yet",
       [&call]() -> Status {
         if (call.factor.empty() && !call.forget_place)
           return {Code::kInvalidArgument, "set-echo: FACTOR is missing, as 1.5"};

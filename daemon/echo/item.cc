@@ -46,6 +46,11 @@ void Item::count_ahead(std::uint64_t bytes, std::uint64_t now_ns) {
   account_->add_ahead(static_cast<std::int64_t>(bytes));
 }
 
+void Item::set_uses(std::uint32_t uses) {
+  const MutexLock lock(mutex);
+  uses_left = uses;
+}
+
 void Item::leave_ahead() {
   if (ahead_bytes_ > 0) account_->add_ahead(-static_cast<std::int64_t>(ahead_bytes_));
   ahead_bytes_ = 0;

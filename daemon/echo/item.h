@@ -60,6 +60,8 @@ class Item : public std::enable_shared_from_this<Item> {
 
   // Of its pass. Only to be compared.
   const Account* account() const { return account_.get(); }
+  // Its rows are planned again, with so many uses. No use was made or cancelled yet.
+  void set_uses(std::uint32_t uses) ECHOLINE_EXCLUDES(mutex);
   // Call it before fetching the bytes: they count as read ahead until their first use, or until the
   // item is destroyed. `now_ns` is monotonic_ns.
   void count_ahead(std::uint64_t bytes, std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex);

@@ -16,7 +16,7 @@ from support.slow_line import Line, Server
 
 PROGRAMS = ("ECHOLINE_LIBRARY",)
 ONE_ROUND = True
-BATCH, RECORDS, FACTOR_MAX, STEP_SECONDS = 8, 400, 5, 0.05
+BATCH, RECORDS, FACTOR_MAX, STEP_SECONDS = 8, 2000, 5, 0.05
 JUMPS, LEAST_RATIO, MOST_RATIO = 12, 0.5, 12
 WITHIN = 0.1
 
@@ -69,7 +69,7 @@ def run(folder, found, factor):
     records = Records(folder, count=RECORDS, shards=2, ballast=(27_000, 27_010))
     server = Server(records.folder, line)
     streams = stream_yaml(
-        [f"read: {{url: ['{server.url}/records-000.tar', '{server.url}/records-001.tar'], format: webdataset, read_ahead: 1MiB}}",
+        [f"read: {{url: ['{server.url}/records-000.tar', '{server.url}/records-001.tar'], format: webdataset}}",
          "shuffle: {window: 50}", DECODE, f"echo: {{factor: {factor}, max: {FACTOR_MAX}, window: 150}}",
          f"batch: {{size: {BATCH}, last: partial}}", "publish: {slots: 4}"])
     of_a_batch = BATCH * records.bytes / RECORDS

@@ -273,6 +273,48 @@ TEST(Window, KeepsEpochsApart) {
   EXPECT_NE(old_epoch.item, new_epoch.item);
 }
 
+TEST(Window, TakesRowsBackAndKeepsTheirBytes) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  Window window(account);
+  const auto held = window.touch(0, {.record = 3, .use = 0, .uses = 2}).item;
+  // To be planned again: the last use of 3, both uses of 4, and 5, whose bytes are not requested.
+  auto last = window.touch(0, {.record = 3, .use = 1, .uses = 2});
+  auto first = window.touch(0, {.record = 4, .use = 0, .uses = 2});
+  auto second = window.touch(0, {.record = 4, .use = 1, .uses = 2});
+  auto later = window.touch(0, {.record = 5, .use = 0, .uses = 1});
+  const Item* const fourth = first.item.get();
+  first.item->count_ahead(100, 0);
+  window.take_back(std::move(later.item), later.is_first, false);
+  window.take_back(std::move(second.item), second.is_first, true);
+  window.take_back(std::move(first.item), first.is_first, true);
+  window.take_back(std::move(last.item), last.is_first, true);
+
+  EXPECT_EQ(window.touch(0, {.record = 3, .use = 1, .uses = 2}).item, held);
+  const auto again = window.touch(0, {.record = 4, .use = 0, .uses = 3});
+  EXPECT_EQ(again.item.get(), fourth);
+  EXPECT_TRUE(again.is_first);
+  EXPECT_FALSE(again.is_new);
+  {
+    const MutexLock lock(again.item->mutex);
+    EXPECT_EQ(again.item->uses_left, 3U);
+  }
+  EXPECT_TRUE(window.touch(0, {.record = 5, .use = 0, .uses = 3}).is_new);
+  EXPECT_FALSE(window.has_taken_back());
+}
+
+TEST(Window, GivesTheRoomOfRowsBackThatWereTakenBack) {
+  auto account = std::make_shared<CappedAccount>(1000);
+  Window window(account);
+  auto touched = window.touch(0, {.record = 3, .use = 0, .uses = 1});
+  touched.item->count_ahead(100, 0);
+  window.take_back(std::move(touched.item), touched.is_first, true);
+  EXPECT_TRUE(window.has_taken_back());
+  EXPECT_EQ(account->ahead, 100);
+  window.drop_taken_back();
+  EXPECT_EQ(account->ahead, 0);
+  EXPECT_TRUE(window.touch(0, {.record = 3, .use = 0, .uses = 1}).is_new);
+}
+
 TEST(Window, DropsAnItemWhoseLastUseAnotherHostHas) {
   Window window(std::make_shared<CappedAccount>(1000));
   window.touch(0, {.record = 7, .use = 0, .uses = 3});

@@ -43,12 +43,20 @@ plan::PlanSpec random_spec(std::mt19937& random) {
   return spec;
 }
 
-// Some epochs with up to `changes_most` changes at random places.
+// Some epochs with up to `changes_most` changes at random places. Before some of them the walk goes
+// back, as if its last steps had not been begun.
 Walked walk_with_changes(const plan::Plan& plan, std::mt19937& random, std::size_t changes_most) {
   StepWalk walk(plan, {}, OrderHistory(plan), true);
   Walked walked{{}, FactorHistory(plan)};
+  std::size_t begun = 0;
   while (true) {
     if (random() % 25 == 0 && walk.factors().entries().size() < changes_most) {
+      if (!plan.spec().fixed_batches() && random() % 2 == 0) {
+        begun += random() % (walked.steps.size() - begun + 1);
+        walk.return_to(begun < walked.steps.size() ? walked.steps[begun].start : walk.position());
+        walked.steps.resize(begun);
+      }
+      begun = walked.steps.size();
       const std::uint32_t span = (plan.spec().factor_max - 1000) / 125;
       const auto eighths = static_cast<std::uint32_t>(random() % (span + 1));
       walk.change_factor(1000 + 125 * eighths, 2 * plan.spec().batch_rows);

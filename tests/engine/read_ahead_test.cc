@@ -49,18 +49,6 @@ TEST(ReadAhead, OrWithWhatItIsToldToAndForgetsThat) {
   EXPECT_EQ(simulation.target(), 8 * kMb);
 }
 
-TEST(ReadAhead, IsNearWhileTheOrderIsAboutToChange) {
-  ReadAhead::Options options = kOptions;
-  options.first_bytes = options.most_bytes;
-  options.near_bytes = 5 * kMb;
-  ReadAhead ahead(options);
-  ahead.see({.now_ns = 3600 * 1000 * kMs - kMs, .far = false});
-  ahead.see({.now_ns = 3600 * 1000 * kMs, .waited = true, .far = false});
-  EXPECT_EQ(ahead.target_bytes(), 5 * kMb);
-  ahead.see({.now_ns = 3600 * 1000 * kMs + kMs});
-  EXPECT_NEAR(static_cast<double>(ahead.target_bytes()), 256e6, 1e6);
-}
-
 TEST(ReadAhead, IsFourDelaysOfUse) {
   Simulation simulation;
   simulation.run(10, 50 * kMb, 300);

@@ -55,17 +55,24 @@ Weights random_weights(std::mt19937& random) {
   return weights;
 }
 
-// Some epochs with up to `changes_most` changes of the weights, and some of the factor.
+// Some epochs with up to `changes_most` changes of the weights, and some of the factor. Before
+// these the walk goes back, as if its last steps had not been begun.
 Walked walk_with_changes(const plan::Plan& plan, std::mt19937& random, std::size_t changes_most) {
   StepWalk walk(plan, {}, OrderHistory(plan), true);
   Walked walked{{}, OrderHistory(plan)};
   const bool echoes = plan.block_count() > 0;
+  std::size_t begun = 0;
   while (true) {
     if (random() % 12 == 0 && walk.history().weights.entries().size() < changes_most) {
       walk.change_weights(random_weights(random));
     }
     if (echoes && random() % 30 == 0 && walk.factors().entries().size() < 4) {
       const auto halves = static_cast<std::uint32_t>(random() % 5);
+      begun += random() % (walked.steps.size() - begun + 1);
+      if (begun < walked.steps.size() && !plan.spec().fixed_batches()) {
+        walk.return_to(walked.steps[begun].start);
+        walked.steps.resize(begun);
+      }
       walk.change_factor(1000 + 500 * halves, 2 * plan.spec().batch_rows);
     }
     Step step = walk.next();

@@ -247,15 +247,13 @@ class HostsThatAgree(HostsCase):
         return self.pool.submit(self.daemons[place].command, "set-echo", "train", factor)
 
     def sees_open_change(self, silent, seconds):
+        """All hosts but the silent one have answered within that time."""
+        others = [daemon for place, daemon in enumerate(self.daemons) if place != silent]
         try:
-            self.await_open_change(silent, seconds)
+            wait_until(lambda: all(daemon.total(AWAITS) for daemon in others), "hosts that have answered", seconds)
         except AssertionError:
             return False
         return True
-
-    def await_open_change(self, silent, seconds=PATIENCE):
-        others = [daemon for place, daemon in enumerate(self.daemons) if place != silent]
-        wait_until(lambda: all(daemon.total(AWAITS) for daemon in others), "hosts that have answered", seconds)
 
     def change_while(self, fault):
         """Proposes another factor. It comes on all hosts, or on none with an error that says why."""
@@ -265,7 +263,7 @@ class HostsThatAgree(HostsCase):
         stopped = self.daemons[silent].process
         stopped.send_signal(signal.SIGSTOP)
         command = self.set_echo(proposer, factor)
-        self.await_open_change(silent)
+        self.assertTrue(self.sees_open_change(silent, PATIENCE), command.done() and command.result())
         with fault(self, *places):
             stopped.send_signal(signal.SIGCONT)
         done = command.result()

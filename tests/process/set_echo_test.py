@@ -12,7 +12,7 @@ from support.process_case import ProcessCase, main
 from support.programs import require_library
 from support.records import DECODE, Records
 
-BATCH, RECORDS = 8, 800
+BATCH, RECORDS, SLOTS, WINDOW = 8, 800, 8, 200
 
 require_library()
 
@@ -60,12 +60,12 @@ class SetEcho(ProcessCase):
         cls.url = Records(cls.class_folder(), count=RECORDS, ballast=(0, 100)).url
 
     @contextlib.contextmanager
-    def daemon(self, point="record", last="partial", factor=1.5, most=3, lanes=1, size=BATCH, **more):
-        echo = f"echo: {{factor: {factor}, max: {most}, window: {3 if point == 'batch' else 200}}}"
-        steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: 64KiB}}", "shuffle: {window: 100}",
+    def daemon(self, point="record", last="partial", factor=1.5, most=3, lanes=1, size=BATCH, read_ahead="64KiB", **more):
+        echo = f"echo: {{factor: {factor}, max: {most}, window: {3 if point == 'batch' else WINDOW}}}"
+        steps = [f"read: {{url: '{self.url}', format: webdataset, read_ahead: {read_ahead}}}", "shuffle: {window: 100}",
                  echo if point == "record" else "", DECODE,
                  "random_crop: {field: image, size: 8, padding: 2}", echo if point == "augmented" else "",
-                 f"batch: {{size: {size}, last: {last}}}", echo if point == "batch" else "", "publish: {slots: 8}"]
+                 f"batch: {{size: {size}, last: {last}}}", echo if point == "batch" else "", f"publish: {{slots: {SLOTS}}}"]
         streams = stream_yaml(steps, more=f"    lanes: {lanes}\n")
         with Daemon(streams, **more) as daemon, contextlib.ExitStack() as daemon.readings:
             yield daemon
@@ -138,6 +138,8 @@ class SetEcho(ProcessCase):
             changes = [self.set_echo(daemon, 2.75)]
             self.assertEqual(changes[0][0], 0)
             self.assertGreaterEqual(changes[0][1], 20 * BATCH)
+            if stream.get("point") != "batch":
+                self.assertLessEqual(changes[0][1], (20 + SLOTS + 1) * BATCH + WINDOW, "however far it is planned")
             reading.read_epoch(0).read(10)
             changes.append(self.set_echo(daemon, 1))
             reading.read_epoch(2)
@@ -175,7 +177,8 @@ class SetEcho(ProcessCase):
         self.assertEqual(again.epochs[epoch][:count], reading.epochs[epoch][row:row + count], f"from state {state}")
 
     def test_records_have_the_uses_of_their_block_and_states_resume(self):
-        for stream in ({}, {"point": "augmented", "lanes": 2, "last": "drop"}, {"point": "batch", "last": "drop"}):
+        for stream in ({}, {"read_ahead": "64MiB"}, {"lanes": 4, "read_ahead": "64MiB"},
+                       {"point": "augmented", "lanes": 2, "last": "drop"}, {"point": "batch", "last": "drop"}):
             with self.subTest(**stream):
                 self.check_change(**stream)
 

@@ -71,8 +71,7 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   return {.least_bytes = least,
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
-          .first_bytes = disk ? 0 : most,
-          .near_bytes = std::min(least, std::max(kLeastAheadBytes, most / 4))};
+          .first_bytes = disk ? 0 : most};
 }
 
 // Two passes over the index when the stream is opened; sizes are already in memory.

@@ -13,7 +13,8 @@ struct InFlightRow {
   std::shared_ptr<echo::Item> item;
   std::uint32_t use = 0;
   bool used_again = false;
-  std::uint64_t fresh_bytes = 0;  // of its record, if no earlier row has requested them
+  bool is_first = false;          // no earlier row has the item
+  std::uint64_t fresh_bytes = 0;  // of its record, if it is the first one
   bool made = false;              // before its turn, together with others
 };
 

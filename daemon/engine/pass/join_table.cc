@@ -10,11 +10,13 @@ JoinTable::JoinTable(const StreamCore& core, ring::Ring& ring, plan::Position st
     : core_(core),
       ring_(ring),
       walk_(*core.plan, start, std::move(history), tails),
+      published_(core.ring_spec.descriptors_live),
       next_position_(walk_.position()),
       lanes_(core.plan->spec().lanes, core.ring_spec.batch_rows),
       lanes_known_(core.plan->spec().lanes == 1),
       held_(held),
-      planned_position_(walk_.position()) {}
+      planned_position_(walk_.position()),
+      begun_position_(walk_.position()) {}
 
 std::optional<JoinTable::NextStep> JoinTable::next_step() {
   const MutexLock lock(mutex_);
@@ -25,7 +27,8 @@ std::optional<JoinTable::NextStep> JoinTable::next_step() {
   next.step = walk_.next();
   next.lanes_dropped = std::exchange(lanes_dropped_, false);
   // A lane that is added from now on begins with the next step.
-  planned_position_ = walk_.position();
+  next.end = planned_position_ = walk_.position();
+  next.is_replanned = std::exchange(replans_, false);
   next.prepared.resize(next.step.rows);
   for (std::uint32_t row = 0; row < next.step.rows; ++row) {
     next.prepared[row] = lanes_.has_row(next.step.start.row + row, next.step.rows_end);
@@ -33,21 +36,25 @@ std::optional<JoinTable::NextStep> JoinTable::next_step() {
   return next;
 }
 
+bool JoinTable::try_begin_step(plan::Position end) {
+  const MutexLock lock(mutex_);
+  if (!replans_) begun_position_ = end;
+  return !replans_;
+}
+
 void JoinTable::publish(const shm::Descriptor& descriptor) {
   const MutexLock lock(mutex_);
   // Under the lock: join() must not see a batch that is in the ring and not in `published_`.
   const std::uint64_t sequence = ring_.publish(descriptor);
-  published_.push_back({{descriptor.epoch, descriptor.row}, descriptor.valid_rows, sequence});
-  // An older descriptor has been overwritten by this one.
-  if (published_.size() > core_.ring_spec.descriptors_live) published_.pop_front();
+  published_.add(descriptor, sequence);
   // At the end of an epoch this is the row after its last one, which means row 0 of the next epoch.
   next_position_ = {descriptor.epoch, descriptor.row + descriptor.valid_rows};
 }
 
-bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_planned) {
+bool JoinTable::skip(const DropPlanned& drop_planned) {
   const MutexLock lock(mutex_);
   // With the lock held, so that no reader joins at a step that is being dropped.
-  const std::optional<plan::Position> kept = drop_planned();
+  const std::optional<plan::Position> kept = drop_planned(std::exchange(replans_, false));
   bool leapt = false;
   if (!kept.has_value()) {
     // Nothing planned is wanted: the walk goes directly to the first row that a reader wants.
@@ -56,7 +63,7 @@ bool JoinTable::skip(const std::function<std::optional<plan::Position>()>& drop_
     leapt = !held_ && wanted.has_value() && walk_.leap_to(*wanted);
     planned_position_ = walk_.position();
   }
-  next_position_ = kept.value_or(walk_.position());
+  begun_position_ = next_position_ = kept.value_or(walk_.position());
   // A reader that started at a descriptor published before would miss the rows left out after it.
   published_.clear();
   return leapt;
@@ -92,14 +99,7 @@ std::optional<std::uint64_t> JoinTable::sequence_of(plan::Position position) con
         factors.absolute_row(position) - factors.absolute_row(next_position_);
     return rows <= reach ? std::optional(ring_.published()) : std::nullopt;
   }
-  for (const Published& batch : published_) {
-    // Released: another batch may be in its slot.
-    if (batch.sequence < ring_.released()) continue;
-    const bool has_row = batch.start.epoch == position.epoch && batch.start.row <= position.row &&
-                         position.row < batch.start.row + batch.rows;
-    if (has_row) return batch.sequence;
-  }
-  return std::nullopt;
+  return published_.with_row(position, ring_.released());
 }
 
 void JoinTable::keep_lanes(const LaneSet& wanted) {
@@ -120,16 +120,12 @@ plan::Position JoinTable::next_position() const {
   return next_position_;
 }
 
-// Changes of the order (semantics.md, Changing the factor). What is planned stays as it is; the
-// lock puts the change between two planned steps.
+// Changes of the order (semantics.md, Changing the factor). The lock puts the change between two
+// steps.
 
 std::uint32_t JoinTable::oldest_epoch() const {
   // Readers may still be in the epoch of the oldest batch that is not released.
-  const std::uint64_t released = ring_.released();
-  const auto kept = std::find_if(published_.begin(), published_.end(), [&](const Published& batch) {
-    return batch.sequence >= released;
-  });
-  return kept == published_.end() ? next_position_.epoch : kept->start.epoch;
+  return published_.oldest_epoch(ring_.released()).value_or(next_position_.epoch);
 }
 
 JoinTable::NeededHistory JoinTable::needed_history() const {
@@ -139,9 +135,14 @@ JoinTable::NeededHistory JoinTable::needed_history() const {
   return needed;
 }
 
-void JoinTable::change_order(const Change& change) {
+void JoinTable::change_order(Behind behind, const Change& change) {
   const MutexLock lock(mutex_);
   walk_.forget_changes_before(oldest_epoch());
+  if (behind == Behind::kBegun && !held_ && !core_.plan->spec().fixed_batches()) {
+    walk_.return_to(begun_position_);
+    planned_position_ = begun_position_;
+    replans_ = true;
+  }
   change(walk_, ring_);
 }
 

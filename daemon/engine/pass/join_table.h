@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/published_batches.h"
 #include "engine/walk/lane_set.h"
 #include "engine/walk/step_walk.h"
 #include "plan/position.h"
@@ -34,14 +34,20 @@ class JoinTable {
     Step step;
     std::vector<bool> prepared;  // by row of the step: whether this host prepares it
     bool lanes_dropped = false;  // the window holds records of lanes that are not wanted any more
+    bool is_replanned = false;   // it takes the place of all planned steps that were not begun
+    plan::Position end;          // of the walk, after this step
   };
   // Nothing while the walk is held.
   std::optional<NextStep> next_step();
+  // The next planned step, which ends there, gets a slot: from now on it stays as it is. False: the
+  // planned steps are to be planned again.
+  bool try_begin_step(plan::Position end);
   void publish(const shm::Descriptor& descriptor);
-  // Leaves out what no reader wants. `drop_planned` drops the planned steps of that kind and
-  // returns the start of the first one that it keeps; if there is none, the walk leaps to `wanted`.
-  // Nobody joins meanwhile. True if the walk has leapt.
-  bool skip(const std::function<std::optional<plan::Position>()>& drop_planned);
+  // Leaves out what no reader wants. `drop_planned` drops the planned steps of that kind, or all if
+  // they are to be planned again, and returns the start of the first one that it keeps; if there is
+  // none, the walk leaps to what readers want. Nobody joins meanwhile. True if the walk has leapt.
+  using DropPlanned = std::function<std::optional<plan::Position>(bool all)>;
+  bool skip(const DropPlanned& drop_planned);
 
   // Of any thread -------------------------------------------------------------------------------
 
@@ -62,17 +68,7 @@ class JoinTable {
   template <typename Read>
   auto read_walk(const Read& read) const {
     const MutexLock lock(mutex_);
-    return read(walk_);
-  }
-  bool has_tails() const {
-    return read_walk([](const StepWalk& walk) { return walk.has_tails(); });
-  }
-  // The changes that matter to the readers that are left.
-  OrderHistory history() const {
-    return read_walk([](const StepWalk& walk) { return walk.history(); });
-  }
-  FactorHistory factors() const {
-    return read_walk([](const StepWalk& walk) { return walk.factors(); });
+    return std::invoke(read, walk_);
   }
   // The changes as they are after those that no reader needs are forgotten; the epoch of the first
   // row that some reader may still want.
@@ -81,11 +77,15 @@ class JoinTable {
     std::uint32_t oldest_epoch = 0;
   };
   NeededHistory needed_history() const;
-  // Calls `change` between two planned steps, after changes that no reader needs are forgotten.
-  // What it appends to the history of the walk it has to log in the ring, before any batch of the
-  // new order can be published: trainers need it to name positions.
+  // Calls `change` between two steps, after changes that no reader needs are forgotten. What it
+  // appends to the history of the walk it has to log in the ring, before any batch of the new order
+  // can be published: trainers need it to name positions.
+  // Behind the begun steps, all others are planned again. While the walk is held, and for plans
+  // with fixed batches, whose later uses name the slots of earlier ones, it is behind the planned
+  // ones.
+  enum class Behind : std::uint8_t { kPlanned, kBegun };
   using Change = std::function<void(StepWalk& walk, ring::Ring& ring)>;
-  void change_order(const Change& change);
+  void change_order(Behind behind, const Change& change);
 
   // While the daemons of several hosts agree on a change of the factor, no step is planned.
   void hold();
@@ -93,13 +93,6 @@ class JoinTable {
   bool is_held() const { return held_.load(); }
 
  private:
-  // A published descriptor that may not be released yet.
-  struct Published {
-    plan::Position start;
-    std::uint32_t rows;
-    std::uint64_t sequence;
-  };
-
   // The descriptor at which a reader that wants `position` has to start.
   std::optional<std::uint64_t> sequence_of(plan::Position position) const ECHOLINE_REQUIRES(mutex_);
   std::uint32_t oldest_epoch() const ECHOLINE_REQUIRES(mutex_);
@@ -108,14 +101,17 @@ class JoinTable {
   ring::Ring& ring_;
   mutable Mutex mutex_;
   StepWalk walk_ ECHOLINE_GUARDED_BY(mutex_);
-  std::deque<Published> published_ ECHOLINE_GUARDED_BY(mutex_);
+  PublishedBatches published_ ECHOLINE_GUARDED_BY(mutex_);
   plan::Position next_position_ ECHOLINE_GUARDED_BY(mutex_);
   PreparedLanes lanes_ ECHOLINE_GUARDED_BY(mutex_);
   bool lanes_dropped_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<bool> lanes_known_;
   std::atomic<bool> held_;  // written with the lock
-  // Of the next step to be planned.
+  // Of the next step to be planned, and of the next one to be begun.
   plan::Position planned_position_ ECHOLINE_GUARDED_BY(mutex_);
+  plan::Position begun_position_ ECHOLINE_GUARDED_BY(mutex_);
+  // The walk went back to begun_position_, and the pass still has the steps planned before.
+  bool replans_ ECHOLINE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace echoline::engine

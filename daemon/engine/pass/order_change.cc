@@ -52,8 +52,9 @@ Status check_weight_change(const Pass& pass) {
 
 std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers) {
   std::optional<FactorStart> start;
-  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
-    if (walk.factors().factor() == factor) return;
+  // Else what is planned would be taken back for nothing. It changes under the caller's lock only.
+  if (pass.factors().factor() == factor) return start;
+  pass.join_table().change_order(JoinTable::Behind::kBegun, [&](StepWalk& walk, ring::Ring& ring) {
     const shm::FactorLogEntry& entry =
         walk.change_factor(factor, clear_rows(readers), readers.foremost);
     ring.log_factor(entry);
@@ -66,12 +67,13 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
                                           const Readers& readers) {
   std::optional<WeightStart> start;
-  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
-    if (walk.history().weights.weights() == weights) return;
-    const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
-    ring.log_weights(entry);
-    start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
-  });
+  pass.join_table().change_order(
+      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
+        if (walk.history().weights.weights() == weights) return;
+        const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
+        ring.log_weights(entry);
+        start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+      });
   return start;
 }
 
@@ -82,40 +84,42 @@ plan::Position first_free(const Pass& pass, const Readers& readers) {
 
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers) {
   return pass.join_table().read_walk([&](const StepWalk& walk) {
-    return walk.place_of(factor, clear_rows(readers), readers.foremost);
+    return engine::place_of(walk, factor, clear_rows(readers), readers.foremost);
   });
 }
 
 WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers) {
   return pass.join_table().read_walk(
-      [&](const StepWalk& walk) { return walk.place_of(weights, readers.foremost); });
+      [&](const StepWalk& walk) { return engine::place_of(walk, weights, readers.foremost); });
 }
 
 Status change_factor_at(Pass& pass, const FactorPlace& place) {
   Status status;
-  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
-    if (walk.is_past(place)) {
-      status = cannot_begin(place, kPast);
-    } else if (!walk.factors().can_append(place.epoch, place.change)) {
-      status = cannot_begin(place, kNotAfter);
-    } else {
-      ring.log_factor(walk.change_factor(place));
-    }
-  });
+  pass.join_table().change_order(
+      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
+        if (is_past(walk, place)) {
+          status = cannot_begin(place, kPast);
+        } else if (!walk.factors().can_append(place.epoch, place.change)) {
+          status = cannot_begin(place, kNotAfter);
+        } else {
+          ring.log_factor(walk.change_factor(place));
+        }
+      });
   return status;
 }
 
 Status change_weights_at(Pass& pass, const WeightPlace& place) {
   Status status;
-  pass.join_table().change_order([&](StepWalk& walk, ring::Ring& ring) {
-    if (walk.is_past(place)) {
-      status = cannot_begin(place, kPast);
-    } else if (!walk.history().weights.can_append(place.epoch, place.change)) {
-      status = cannot_begin(place, kNotAfter);
-    } else {
-      ring.log_weights(walk.change_weights_at(place));
-    }
-  });
+  pass.join_table().change_order(
+      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
+        if (is_past(walk, place)) {
+          status = cannot_begin(place, kPast);
+        } else if (!walk.history().weights.can_append(place.epoch, place.change)) {
+          status = cannot_begin(place, kNotAfter);
+        } else {
+          ring.log_weights(walk.change_weights_at(place));
+        }
+      });
   return status;
 }
 

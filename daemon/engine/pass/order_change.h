@@ -1,5 +1,5 @@
 // Changes of a pass's order: of its echo factor (semantics.md, Changing the factor), and of the
-// weights of its sources. What is planned stays as it is.
+// weights of its sources.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct Readers {
 Status check_factor_change(const Pass& pass);
 Status check_weight_change(const Pass& pass);
 
-// Changes the factor from the next unplanned block on; nothing if it is the present one. The caller
-// fills in the jobs. Only after check_factor_change, in the same step of the stream.
+// Changes the factor from the next block on of which no step was begun; nothing if it is the
+// present one. The caller fills in the jobs. Only after check_factor_change, in the same step of
+// the stream.
 std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const Readers& readers);
 // As change_factor, the weights, from the next row without echo of which nothing is planned.
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,

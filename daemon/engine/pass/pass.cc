@@ -139,7 +139,8 @@ bool Pass::skip_unwanted() {
   if (core_->repeats_batches() || planner_.empty()) return false;
   if (!is_unwanted(planner_.front().step)) return false;
   if (!in_flight_.empty()) return true;
-  const bool leapt = join_table_.skip([this] {
+  const bool leapt = join_table_.skip([this](bool all) {
+    if (all) planner_.take_back();
     while (!planner_.empty() && is_unwanted(planner_.front().step)) planner_.leave_out_front();
     return planner_.empty() ? std::nullopt : std::optional(planner_.front().step.start);
   });
@@ -158,6 +159,10 @@ bool Pass::try_start_batch() {
   const auto slot = full ? std::nullopt : claim_slot(planner_.front().step);
   hold_up_.note_full(!slot.has_value());
   if (!slot.has_value()) return false;
+  if (!join_table_.try_begin_step(planner_.front().end)) {
+    planner_.take_back();
+    return true;  // they are planned again at once
+  }
   const std::shared_ptr<InFlightBatch> batch = planner_.take_front().batch;
   batch->descriptor.slot = slot->slot;
   batch->descriptor.arena_row = slot->arena_row;

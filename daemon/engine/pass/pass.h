@@ -69,17 +69,16 @@ class Pass : public Agent {
   }
   void keep_lanes(const LaneSet& wanted) { join_table_.keep_lanes(wanted); }
   plan::Position next_position() const { return join_table_.next_position(); }
-  bool has_tails() const { return join_table_.has_tails(); }
-  OrderHistory history() const { return join_table_.history(); }
-  FactorHistory factors() const { return join_table_.factors(); }
+  bool has_tails() const { return join_table_.read_walk(&StepWalk::has_tails); }
+  // The changes that matter to the readers that are left.
+  OrderHistory history() const { return join_table_.read_walk(&StepWalk::history); }
+  FactorHistory factors() const { return join_table_.read_walk(&StepWalk::factors); }
   JoinTable& join_table() { return join_table_; }
   const JoinTable& join_table() const { return join_table_; }
 
   const HoldUp& hold_up() const { return hold_up_; }
   // A reader waits for bytes: more should be read ahead.
   void note_wait_for_bytes();
-  // From now on as much is planned as the read-ahead takes; see ReadAheadPlanner.
-  void read_far() { planner_.read_far(); }
   std::uint64_t ahead_bytes() const { return account_->ahead_bytes(); }
   std::uint64_t ahead_target_bytes() const { return planner_.target_bytes(); }
   std::uint64_t slots_filling() const { return in_flight_.size(); }

@@ -1,5 +1,6 @@
 #include "engine/pass/read_ahead_planner.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include "base/clock.h"
@@ -43,8 +44,7 @@ std::uint64_t ReadAheadPlanner::update_target() {
   read_ahead_.see({.now_ns = monotonic_ns(),
                    .used_bytes = account_->used_bytes(),
                    .delay_ns = account_->take_longest_delay_ns(),
-                   .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed),
-                   .far = reads_far_.load(std::memory_order_relaxed)});
+                   .waited = waited_for_bytes_.exchange(false, std::memory_order_relaxed)});
   // Copied to an atomic, because metrics read it on other threads.
   const std::uint64_t target = read_ahead_.target_bytes();
   target_bytes_.store(target, std::memory_order_relaxed);
@@ -58,7 +58,13 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
     FetchRequest& next = postponed_.front();
     // Before the request is sent: bytes in flight count against the bound.
     const std::uint64_t bytes = core_.arriving_bytes(next.extent);
-    if (account_->ahead_bytes() + bytes > core_.read_ahead.most_bytes) return;
+    if (account_->ahead_bytes() + bytes > core_.read_ahead.most_bytes) {
+      // Rows that are planned again come in another order if there are several lanes: the bytes of
+      // later rows must not take the room of the next ones.
+      if (!window_.has_taken_back()) return;
+      window_.drop_taken_back();
+      continue;
+    }
     next.item->count_ahead(bytes, now_ns);
     requests.push_back(std::move(next));
     postponed_.pop_front();
@@ -69,9 +75,12 @@ std::optional<PlannedBatch> ReadAheadPlanner::plan_step() {
   std::optional<JoinTable::NextStep> taken = join_table_.next_step();
   if (!taken.has_value()) return std::nullopt;
   JoinTable::NextStep& next = *taken;
+  if (next.is_replanned) take_back();
   // Records of lanes that other hosts take over have no more uses here.
   if (next.lanes_dropped) window_.clear();
-  PlannedBatch planned{std::move(next.step), std::make_shared<InFlightBatch>()};
+  // What was left out at the end of the epochs before.
+  window_.drop_taken_back_before(next.step.start.epoch);
+  PlannedBatch planned{std::move(next.step), std::make_shared<InFlightBatch>(), next.end};
   const Step& step = planned.step;
   InFlightBatch& batch = *planned.batch;
   // The uses are not kept while the step waits for a slot.
@@ -115,14 +124,18 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
     // The window knows the item if an earlier row has used the record; else it makes one.
     echo::Window::Touched touched = window_.touch(batch.descriptor.epoch, use);
     std::uint64_t fresh_bytes = 0;
-    if (touched.is_new) {
+    if (touched.is_first) {
       const record::Extent extent = core_.data_set->index().extent(use.record);
       fresh_bytes = extent.bytes;
       // Requested by take_requests, when there is room.
-      postponed_.push_back({touched.item, use.record, extent});
+      if (touched.is_new) postponed_.push_back({touched.item, use.record, extent});
     }
-    batch.rows.push_back(
-        {row, std::move(touched.item), use.use, use.use + 1 < use.uses, fresh_bytes});
+    batch.rows.push_back({.row = row,
+                          .item = std::move(touched.item),
+                          .use = use.use,
+                          .used_again = use.use + 1 < use.uses,
+                          .is_first = touched.is_first,
+                          .fresh_bytes = fresh_bytes});
   }
 }
 
@@ -130,6 +143,22 @@ PlannedBatch ReadAheadPlanner::take_front() {
   PlannedBatch planned = std::move(planned_.front());
   planned_.pop_front();
   return planned;
+}
+
+void ReadAheadPlanner::take_back() {
+  if (planned_.empty()) return;
+  // These are all of the batch planned last.
+  std::unordered_set<const echo::Item*> not_requested;
+  for (const FetchRequest& request : postponed_) not_requested.insert(request.item.get());
+  postponed_.clear();
+  for (; !planned_.empty(); planned_.pop_back()) {
+    InFlightBatch& batch = *planned_.back().batch;
+    account_->add_ahead(-batch.ahead_bytes);
+    for (auto row = batch.rows.rbegin(); row != batch.rows.rend(); ++row) {
+      const bool is_requested = !not_requested.contains(row->item.get());
+      window_.take_back(std::move(row->item), row->is_first, is_requested);
+    }
+  }
 }
 
 void ReadAheadPlanner::leave_out_front() {

@@ -23,9 +23,10 @@ namespace echoline::engine {
 struct PlannedBatch {
   Step step;
   std::shared_ptr<InFlightBatch> batch;
+  plan::Position end;  // of the walk, after this step
 };
 
-// Called by the pass's thread, except note_wait, read_far and target_bytes (any thread).
+// Called by the pass's thread, except note_wait and target_bytes (any thread).
 // Invariant: encoded bytes that are requested and not used for the first time stay below the
 // read-ahead's maximum; a batch that is larger is requested piece by piece.
 class ReadAheadPlanner {
@@ -35,8 +36,7 @@ class ReadAheadPlanner {
         join_table_(join_table),
         account_(std::move(account)),
         window_(account_),
-        read_ahead_(core.read_ahead),
-        reads_far_(!core.auto_factor) {}
+        read_ahead_(core.read_ahead) {}
 
   // Plans batches and requests records up to the target. Without readers, or before the first
   // batch is published, only the slots are filled: `batches_most` planned batches at most then.
@@ -48,6 +48,8 @@ class ReadAheadPlanner {
   bool empty() const { return planned_.empty(); }
   const PlannedBatch& front() const { return planned_.front(); }
   PlannedBatch take_front();
+  // Drops all planned batches: they are planned again. Bytes that are requested stay so.
+  void take_back();
   // Drops the first batch, which no reader wants.
   void leave_out_front();
   // After the last planned batch was left out: requests the records of it that later batches share
@@ -59,9 +61,6 @@ class ReadAheadPlanner {
 
   // A trainer waits for bytes: more should be ahead. True for the first one since look_ahead.
   bool note_wait() { return !waited_for_bytes_.exchange(true, std::memory_order_relaxed); }
-  // With `factor: auto`, little is planned at first: the factor is about to change, and changes
-  // begin behind what is planned. Any thread, as often as it likes.
-  void read_far() { reads_far_.store(true, std::memory_order_relaxed); }
   std::uint64_t target_bytes() const { return target_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -87,7 +86,6 @@ class ReadAheadPlanner {
   bool lacks_room_ = false;
   std::atomic<std::uint64_t> target_bytes_{0};
   std::atomic<bool> waited_for_bytes_{false};
-  std::atomic<bool> reads_far_;
 };
 
 }  // namespace echoline::engine

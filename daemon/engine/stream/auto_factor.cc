@@ -10,8 +10,6 @@ namespace {
 constexpr double kStep = 50;
 // While a store becomes slower or faster, R is about to change more.
 constexpr double kErrorMost = 0.25;
-// The first measurements are short.
-constexpr double kErrorSettled = 0.1;
 // Some reasons of a refusal last seconds, such as trainers that move to another pass; others last
 // until the end of the epoch.
 constexpr std::uint64_t kPauseLeastNs = 5'000'000'000;
@@ -20,15 +18,12 @@ constexpr std::uint64_t kPauseMostNs = 320'000'000'000;
 }  // namespace
 
 std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& seen) {
-  if (first_look_ns_ == 0) first_look_ns_ = now_ns;
-  is_settled_ |= now_ns - first_look_ns_ >= kGuessNs;
   if (seen.ratio == 0) return std::nullopt;
   const double rounded = std::round(1000 * std::min(seen.ratio, 1e6) / kStep) * kStep;
   const auto wanted =
       static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
   const double difference = std::abs(static_cast<double>(wanted) / seen.factor - 1);
   if (difference <= std::max(kTolerance, kErrors * seen.error) && seen.is_everywhere) {
-    is_settled_ |= seen.error <= kErrorSettled;
     pause_ns_ = 0;
     return std::nullopt;
   }

@@ -18,15 +18,7 @@ class AutoFactor {
   static constexpr double kTolerance = 0.05;
   static constexpr double kErrors = 4;
 
-  // R that is unknown for so long may stay so, as that of a trainer which takes few batches.
-  static constexpr std::uint64_t kGuessNs = 10'000'000'000;
-
   explicit AutoFactor(std::uint32_t factor_max) : factor_max_(factor_max) {}
-
-  // The factor was found by an earlier measurement, or by other hosts.
-  void trust() { is_settled_ = true; }
-  // The factor has been what R says, or was never a guess; or R was not known within kGuessNs.
-  bool is_settled() const { return is_settled_; }
 
   struct Seen {
     std::uint32_t factor = 1000;  // at present, in thousandths
@@ -41,10 +33,8 @@ class AutoFactor {
 
  private:
   const std::uint32_t factor_max_;
-  std::uint64_t first_look_ns_ = 0;
   std::uint64_t not_before_ns_ = 0;
   std::uint64_t pause_ns_ = 0;  // after the last refusal
-  bool is_settled_ = false;
 };
 
 }  // namespace echoline::engine

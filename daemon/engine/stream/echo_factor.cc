@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
@@ -14,19 +15,17 @@ EchoFactor::EchoFactor(const StreamCore& core, Attendance& attendance, PassSet& 
       attendance_(attendance),
       passes_(passes),
       control_(core, attendance.consumers(), passes, barrier),
-      auto_factor_(core.plan->spec().factor_max) {
-  if (core.agrees) auto_factor_.trust();
-}
+      auto_factor_(core.plan->spec().factor_max),
+      is_guess_(core.auto_factor && !core.agrees) {}
 
 void EchoFactor::begin_with(std::uint32_t factor) {
   control_.begin_with(factor);
-  auto_factor_.trust();
+  is_guess_ = false;
 }
 
 void EchoFactor::note_start(const Start& start) {
   control_.note_start(start);
-  const bool is_first = attendance_.consumers().all().empty() && control_.changes() == 0;
-  if (!core_.auto_factor || auto_factor_.is_settled() || !is_first) return;
+  if (!std::exchange(is_guess_, false)) return;
   const FactorHistory& brought = start.history.factors;
   if (brought.empty() || brought.factor() == control_.present().factor) return;
   begin_with(brought.factor());
@@ -52,9 +51,6 @@ std::optional<std::uint32_t> EchoFactor::wanted_by_ratio(double ratio, double er
 
 void EchoFactor::follow_ratio(std::uint64_t now_ns) {
   if (!core_.auto_factor) return;
-  if (auto_factor_.is_settled()) {
-    for (const PassSet::Member& member : passes_.members()) member.pass->read_far();
-  }
   const auto& all = attendance_.consumers().all();
   const auto agrees = [](const Consumer& consumer) { return consumer.has_other_hosts(); };
   // The hosts of a job agree, through OrderAgreement.

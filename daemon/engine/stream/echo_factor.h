@@ -55,6 +55,7 @@ class EchoFactor {
   PassSet& passes_;
   FactorControl control_;
   AutoFactor auto_factor_;
+  bool is_guess_;  // the factor is not from an earlier daemon, and nobody has attached
   std::vector<std::shared_ptr<Pass>> idle_;
   std::optional<std::uint32_t> kept_;
 };

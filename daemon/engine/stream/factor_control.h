@@ -42,8 +42,8 @@ class FactorControl {
   // How a change is made in a pass whose place other hosts have a say in.
   using MakeAgreed = std::function<Status(Pass& pass)>;
   // After check(), with the lock held all the time: every pass continues with `factor` from its
-  // next block that is not planned yet, those of `agreed` as `make` does it. Returns one entry for
-  // each pass that had another factor. Errors are those of `make`.
+  // next block of which no row has a slot, those of `agreed` as `make` does it. Returns one entry
+  // for each pass that had another factor. Errors are those of `make`.
   Result<std::vector<FactorSwitch>> apply(std::uint32_t factor,
                                           const std::vector<std::shared_ptr<Pass>>& agreed = {},
                                           const MakeAgreed& make = {});

@@ -20,7 +20,7 @@ constexpr std::uint64_t kGrowEveryNs = 50'000'000;
 
 ReadAhead::ReadAhead(Options options)
     : options_(options), boost_bytes_(static_cast<double>(options.first_bytes)) {
-  aim(true);
+  aim();
 }
 
 void ReadAhead::see(const Sight& sight) {
@@ -32,18 +32,17 @@ void ReadAhead::see(const Sight& sight) {
     boost_bytes_ = std::max(boost_bytes_, 2 * static_cast<double>(target_bytes_));
     grown_ns_ = sight.now_ns;
   }
-  aim(sight.far);
+  aim();
 }
 
-void ReadAhead::aim(bool far) {
+void ReadAhead::aim() {
   const double needed =
       rate_ * std::max(kDelays * delay_ns_, static_cast<double>(options_.cover_ns));
   const auto most = static_cast<double>(options_.most_bytes);
   const auto least = std::min(most, static_cast<double>(options_.least_bytes));
   boost_bytes_ = std::min(boost_bytes_, most);
-  const auto near = std::min(most, static_cast<double>(options_.near_bytes));
-  const double wanted = far ? std::clamp(std::max(needed, boost_bytes_), least, most) : near;
-  target_bytes_ = static_cast<std::uint64_t>(wanted);
+  target_bytes_ =
+      static_cast<std::uint64_t>(std::clamp(std::max(needed, boost_bytes_), least, most));
 }
 
 void ReadAhead::fade(std::uint64_t now_ns) {

@@ -10,8 +10,7 @@ namespace echoline::engine {
 // * rate: bytes used a second, the most of any second, halved for each half-life it was less since;
 // * delay: from order to arrival, the longest, fading alike. It contains the queue that the
 //   read-ahead itself makes, so it grows, and the target with it, as the source comes to its limit.
-// Whenever a trainer waits for bytes the target doubles, and comes back slowly. While the order is
-// about to change, it is `near`.
+// Whenever a trainer waits for bytes the target doubles, and comes back slowly.
 //
 // Not thread safe. Times are of one monotonic clock.
 class ReadAhead {
@@ -21,7 +20,6 @@ class ReadAhead {
     std::uint64_t most_bytes = 0;
     std::uint64_t cover_ns = 0;     // of use, however fast the source answers
     std::uint64_t first_bytes = 0;  // the target before anything is measured; it fades, too
-    std::uint64_t near_bytes = 0;   // while Sight::far is false
   };
   explicit ReadAhead(Options options);
 
@@ -31,7 +29,6 @@ class ReadAhead {
     std::uint64_t used_bytes = 0;  // for the first time, ever
     std::uint64_t delay_ns = 0;    // the longest of what arrived; 0: nothing did
     bool waited = false;           // a trainer, for bytes
-    bool far = true;               // the order does not change soon
   };
   // Cheap, and to be called at least some times a second.
   void see(const Sight& sight);
@@ -40,7 +37,7 @@ class ReadAhead {
 
  private:
   // Computes the target from rate, delay and boost.
-  void aim(bool far);
+  void aim();
   // Halves what was measured for each half-life that passed.
   void fade(std::uint64_t now_ns);
   // Updates the rate once a second.

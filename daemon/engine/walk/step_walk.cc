@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace echoline::engine {
 namespace {
 
@@ -48,27 +50,6 @@ void StepWalk::end_epoch() {
   if (position_.row < epoch_->rows()) tails_from_ = position_.epoch + 1;
 }
 
-FactorPlace StepWalk::place_of(std::uint32_t factor, std::uint64_t clear_rows,
-                               plan::Position from) const {
-  // Never before what is walked already.
-  from = std::max(from, position_);
-  if (!history_.factors.empty() && history_.factors.entries().back().epoch > from.epoch) {
-    // The one before begins later still, and was to hold from there on.
-    const shm::FactorLogEntry& later = history_.factors.entries().back();
-    return {later.epoch, {later.block, factor}, {later.since_epoch, later.since_row}};
-  }
-  const std::optional<plan::FactorChange> change = change_within(from, factor, clear_rows);
-  // No room in this epoch: the next one begins with the factor, at block 0. The state of its row 1
-  // is the first to contain it.
-  if (!change) return {from.epoch + 1, {0, factor}, {from.epoch + 1, 1}};
-  return {from.epoch, *change, {from.epoch, from.row + 1}};
-}
-
-bool StepWalk::is_past(const FactorPlace& place) const {
-  if (place.epoch != position_.epoch) return place.epoch < position_.epoch;
-  return rows_left() == 0 || place.change.block < epoch_->next_block(position_.row);
-}
-
 const shm::FactorLogEntry& StepWalk::change_factor(const FactorPlace& place) {
   const shm::FactorLogEntry& entry =
       history_.factors.append(place.epoch, place.change, place.since);
@@ -77,70 +58,16 @@ const shm::FactorLogEntry& StepWalk::change_factor(const FactorPlace& place) {
   return entry;
 }
 
-// The change as it can begin in this epoch, if it can.
-std::optional<plan::FactorChange> StepWalk::change_within(plan::Position from, std::uint32_t factor,
-                                                          std::uint64_t clear_rows) const {
-  std::vector<plan::FactorChange> list = history_.factors.list(from.epoch);
-  const auto order = plan_.epoch(from.epoch, list);
-  const bool is_walked = from.epoch == position_.epoch && rows_left() == 0;
-  if (is_walked || order->rows() < from.row + clear_rows) return std::nullopt;
-  plan::FactorChange change{order->next_block(from.row), factor};
-  // A change is pending at that block or later: the new factor replaces it.
-  if (!list.empty() && list.back().block >= change.block) {
-    change.block = list.back().block;
-    list.pop_back();
-  }
-  list.push_back(change);
-  if (!plan_.check_changes(list).ok()) return std::nullopt;
-  // A smaller factor makes the epoch shorter, so its end is checked after the change, too.
-  const bool stays_clear = plan_.epoch(from.epoch, list)->rows() >= from.row + clear_rows;
-  return stays_clear ? std::optional(change) : std::nullopt;
-}
-
 void StepWalk::walk_tails() {
   tails_ = true;
   // An epoch that was ended without its tail stays so (tails_from).
   if (position_.row < end_) end_ = epoch_->rows();
 }
 
-WeightPlace StepWalk::place_of(const Weights& weights, plan::Position from) const {
-  from = std::max(from, position_);
-  // Also where another host may have walked the epoch to its end already.
-  const bool is_tail = plan_.spec().last == plan::LastBatch::kDrop &&
-                       from.row + plan_.spec().batch_rows > factors().rows(from.epoch);
-  if (is_tail || (from == position_ && position_.row >= end_)) from = {from.epoch + 1, 0};
-  if (!history_.weights.empty() && history_.weights.entries().back().epoch > from.epoch) {
-    // The one before begins later still, and was to hold from there on.
-    const shm::WeightLogEntry& later = history_.weights.entries().back();
-    from = {later.epoch, later.since_epoch == later.epoch ? later.since_row - 1 : 0};
-  }
-  const std::optional<plan::WeightChange> change = weights_within(from, weights);
-  if (!change) return {from.epoch + 1, {.row = 0, .weights = weights}, {from.epoch + 1, 1}};
-  return {from.epoch, *change, {from.epoch, from.row + 1}};
-}
-
 const shm::WeightLogEntry& StepWalk::change_weights_at(const WeightPlace& place) {
   const auto& entry = history_.weights.append(place.epoch, place.change, place.since);
   if (place.epoch == position_.epoch) remake_epoch();
   return entry;
-}
-
-bool StepWalk::is_past(const WeightPlace& place) const {
-  if (place.epoch != position_.epoch) return place.epoch < position_.epoch;
-  return rows_left() == 0 || place.change.row < epoch_->next_item(position_.row);
-}
-
-std::optional<plan::WeightChange> StepWalk::weights_within(plan::Position from,
-                                                           const Weights& weights) const {
-  std::vector<plan::WeightChange> list = history_.weights.list(from.epoch);
-  const auto order = history_.order(plan_, from.epoch);
-  // Not before the last change, which may begin behind what is walked.
-  const std::uint64_t row = std::max(order->next_item(std::min(from.row, order->rows())),
-                                     list.empty() ? 0 : list.back().row);
-  if (!list.empty() && list.back().row == row) list.pop_back();
-  list.push_back({.row = row, .weights = weights});
-  // The end of the epoch is near, or together with its other weights a source would come too often.
-  return plan_.check_weights(list).ok() ? std::optional(std::move(list.back())) : std::nullopt;
 }
 
 Step StepWalk::next() {
@@ -176,6 +103,19 @@ bool StepWalk::leap_to(plan::Position position) {
   open_batches_.clear();
   enter_epoch();
   return true;
+}
+
+void StepWalk::return_to(plan::Position position) {
+  ECHOLINE_CHECK(position <= position_ && !plan_.spec().fixed_batches());
+  position_ = position;
+  remake_epoch();
+  const bool was_ended = position.epoch < tails_from_ && rows_left() < plan_.spec().batch_rows;
+  if (was_ended) {
+    // Without its tail, which readers that came later may want of later epochs.
+    end_ = position.row;
+  } else {
+    tails_from_ = std::min(tails_from_, position.epoch);
+  }
 }
 
 std::vector<plan::RowUse> StepWalk::read_rows(std::uint64_t count) {

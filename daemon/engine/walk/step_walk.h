@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <unordered_set>
 #include <vector>
 
+#include "engine/walk/change_place.h"
 #include "engine/walk/order_history.h"
 #include "plan/plan.h"
 #include "plan/position.h"
@@ -27,20 +27,6 @@ struct Step {
   bool repeats_earlier = false;  // this walk has come by that batch before
 };
 
-// Where a change of the factor begins.
-struct FactorPlace {
-  std::uint32_t epoch = 0;
-  plan::FactorChange change;
-  plan::Position since;  // states from there on hold it
-};
-
-// Where a change of the weights begins.
-struct WeightPlace {
-  std::uint32_t epoch = 0;
-  plan::WeightChange change;
-  plan::Position since;  // states from there on hold it
-};
-
 // Not thread safe.
 class StepWalk {
  public:
@@ -52,7 +38,15 @@ class StepWalk {
   // Goes on with the batch of its own grid that holds `position`, if that lies ahead; true if any
   // was left out.
   bool leap_to(plan::Position position);
+  // Goes back to where it was once; the steps from there on are walked again. Not with fixed
+  // batches.
+  void return_to(plan::Position position);
+
+  const plan::Plan& plan() const { return plan_; }
   plan::Position position() const { return position_; }
+  // The order of the epoch that the position is in, and whether nothing of it is left.
+  const plan::EpochPlan& epoch() const { return *epoch_; }
+  bool is_at_end_of_epoch() const { return position_.row >= end_; }
 
   // From now on the rows that do not fill a batch are walked under `drop` too, for jobs that read
   // off the stream's grid. Of tails_from() and later epochs none was ended with such rows left.
@@ -68,18 +62,13 @@ class StepWalk {
   // batches were begun must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                            plan::Position from = {}) {
-    return change_factor(place_of(factor, clear_rows, from));
+    return change_factor(place_of(*this, factor, clear_rows, from));
   }
   // Likewise other weights, which the plan accepts as those of whole epochs, from the first row
   // without echo on of which nothing was walked.
   const shm::WeightLogEntry& change_weights(const Weights& weights, plan::Position from = {}) {
-    return change_weights_at(place_of(weights, from));
+    return change_weights_at(place_of(*this, weights, from));
   }
-  // The places at which these put a change.
-  FactorPlace place_of(std::uint32_t factor, std::uint64_t clear_rows, plan::Position from) const;
-  WeightPlace place_of(const Weights& weights, plan::Position from) const;
-  bool is_past(const FactorPlace& place) const;
-  bool is_past(const WeightPlace& place) const;
   // At a place that is not past, and that the history can append.
   const shm::FactorLogEntry& change_factor(const FactorPlace& place);
   const shm::WeightLogEntry& change_weights_at(const WeightPlace& place);
@@ -92,12 +81,6 @@ class StepWalk {
   void remake_epoch();
   // Notes where an epoch was ended with rows left.
   void end_epoch();
-  // The change as it can begin in the epoch of `from`; nothing if it cannot.
-  std::optional<plan::FactorChange> change_within(plan::Position from, std::uint32_t factor,
-                                                  std::uint64_t clear_rows) const;
-  // The list of the epoch of `from` with a change of the weights; nothing if it cannot begin there.
-  std::optional<plan::WeightChange> weights_within(plan::Position from,
-                                                   const Weights& weights) const;
   // For plans with fixed batches: fills in which batch and which use the step is, and removes the
   // rows that the batch does not have.
   void read_batch(Step& step);
