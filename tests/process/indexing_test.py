@@ -137,6 +137,14 @@ class Indexing(ProcessCase):
         self.assertEqual(self.daemon.process.wait(PATIENCE), 1)
         self.assertIn("echolined: stream 'train': ", self.daemon.log())
 
+    def test_a_store_that_is_silent_is_named_before_it_is_given_up(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.tar"
+            self.use(stream_yaml([f"read: {{url: '{url}', format: webdataset, stall: 2s}}", BYTES, "batch: {size: 4}"]))
+            self.daemon.spawn()
+            failing = re.compile(r"a\.tar: .*; no progress for \d+ s, attempt \d follows, given up after 60 s")
+            wait_until(lambda: failing.search(self.daemon.log()), self.daemon.log, 20)
+
     def test_a_killed_pass_continues(self):
         self.daemon.spawn()
         self.await_share(0.5)

@@ -8,12 +8,15 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 namespace echoline::source {
 namespace {
 
 // Credentials are renewed elsewhere; this is how often a waiting operation asks for them.
 constexpr std::uint64_t kReadyCheckNs = 5'000'000;
+// Failures that pass sooner are no news.
+constexpr std::uint64_t kFailingNs = 5'000'000'000;
 
 // One operation can have two transfers in flight.
 std::uint64_t transfer_id(const OperationState& state, AttemptSlot slot) {
@@ -34,6 +37,17 @@ Status too_slow(std::uint64_t timeout_ns) {
 Status given_up(const Status& reason, std::uint32_t attempts) {
   return Status(reason.code(),
                 fmt::format("{}; given up after attempt {}", reason.message(), attempts));
+}
+
+// An operation that fails again and again.
+void log_failing(const OperationState& state, std::uint64_t timeout_ns, RateLimiter& limiter) {
+  const std::uint64_t now_ns = monotonic_ns(), failing_ns = state.without_progress_ns(now_ns);
+  if (failing_ns < kFailingNs || !limiter.due(now_ns)) return;
+  log_warning("source",
+              "{}: {}; no progress for {:.0f} s, attempt {} follows, given up after {:.0f} s",
+              state.operation_->what(), state.last_failure_.message(),
+              static_cast<double>(failing_ns) / 1e9, state.failures_ + 1,
+              static_cast<double>(timeout_ns) / 1e9);
 }
 
 }  // namespace
@@ -214,6 +228,7 @@ void HttpOperations::settle(const HttpResult& result, std::vector<OperationResul
   state.last_failure_ = std::move(verdict.status);
   state.due_set_by_store_ = retry_after_ns > 0;
   SharedCounters::add(counters_.retried, 1);
+  log_failing(state, limits_.timeout_ns, failing_log_);
   paused_.pause(state, reason, until);
 }
 

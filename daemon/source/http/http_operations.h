@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rate_limiter.h"
 #include "base/status.h"
 #include "source/core/counters.h"
 #include "source/http/http_operation.h"
@@ -68,8 +69,7 @@ class HttpOperations {
  private:
   // Starts queued operations, oldest first, while there is room.
   void begin_attempts();
-  // True: the operation leaves the queue, because it was started, paused, or found never ready.
-  // False: there is no room now.
+  // False: there is no room now. Else it leaves the queue: started, paused, or found never ready.
   bool begin_attempt(OperationState& state);
   // False after pausing an operation whose credentials are not ready, or marking it never ready.
   bool check_ready(OperationState& state);
@@ -98,6 +98,7 @@ class HttpOperations {
   std::vector<OperationState*> never_ready_;  // end in this step
   std::vector<HttpResult> results_;
   std::uint64_t slow_check_ns_ = 0;
+  RateLimiter failing_log_{30'000'000'000};
   SecondRequests second_requests_;
   HttpTransfers transfers_;  // destroyed before states_: it points into them
   LateMember member_;        // of the endpoint of the first request

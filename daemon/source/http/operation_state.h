@@ -95,6 +95,7 @@ class OperationState {
   }
 
   std::uint64_t give_up_ns(std::uint64_t timeout_ns) const { return progress_ns_ + timeout_ns; }
+  std::uint64_t without_progress_ns(std::uint64_t now_ns) const { return now_ns - progress_ns_; }
 
   const std::uint64_t id_;
   std::unique_ptr<HttpOperation> operation_;
