@@ -143,6 +143,37 @@ TEST_F(SetEcho, AJobThatSplitsFromASlowOneKeepsTheChange) {
   EXPECT_EQ(slow_rows, rows);
 }
 
+// Rank 0 has its part of a batch whose other rows have no slot yet.
+TEST_F(SetEcho, BeginsBehindTheBatchesOfWhichARankHasItsPart) {
+  std::string pipeline = steps("{factor: 2, window: 100}");
+  pipeline.replace(pipeline.find("slots: 4"), 8, "slots: 14");
+  create(pipeline);
+  std::vector<Loader> ranks;
+  for (const std::uint32_t rank : {0U, 1U}) {
+    ranks.push_back(rig_.attach(
+        "train", {.rank = rank, .world_size = 2, .batch_size = 32, .local_world_size = 2}));
+  }
+  const auto state_after_four = [&](Loader& rank) {
+    for (int batch = 0; batch < 4; ++batch) EXPECT_TRUE(rank.next().has_value());
+    return rank.state();
+  };
+  const std::string before = state_after_four(ranks[0]);
+  ASSERT_TRUE(set_echo(1000).ok());
+  EXPECT_EQ(ranks[0].state(), before);
+  EXPECT_EQ(state_after_four(ranks[1]), before);
+}
+
+// A state of rows that were skipped stays one of the order that the trainer goes on with.
+TEST_F(SetEcho, BeginsBehindSkippedRows) {
+  create(steps("{factor: 2, window: 100}"));
+  Loader loader = rig_.attach("train");
+  ASSERT_TRUE(loader.next().has_value());
+  loader.skip(12);
+  const std::string before = loader.state();
+  ASSERT_TRUE(set_echo(1000).ok());
+  EXPECT_EQ(loader.state(), before);
+}
+
 TEST_F(SetEcho, SkippedStepsCountByTheChangedLengthsOfEpochs) {
   create(steps("{factor: 1, max: 2, window: 100}", "{size: 10, last: drop}"));
   ASSERT_TRUE(set_echo(2000).ok());

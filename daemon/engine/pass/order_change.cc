@@ -36,6 +36,31 @@ constexpr const char* kNotAfter = "it does not follow the changes before it on t
 // without the change.
 std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows_most; }
 
+// The end of the job's batch that holds the row of `position` before which all is walked. A rank
+// that was given its part of a batch is at the batch's end, also where the rows of other ranks are
+// not walked yet.
+plan::Position end_of_batch(const Reader& reader, plan::Position walked) {
+  const std::uint64_t first = reader.start.epoch == walked.epoch ? reader.start.row : 0;
+  if (walked.row <= first) return walked;
+  const std::uint64_t batches = (walked.row - first + reader.batch_rows - 1) / reader.batch_rows;
+  return {walked.epoch, first + batches * reader.batch_rows};
+}
+
+// No reader's state is of a row behind this one.
+plan::Position reached(const StepWalk& walk, const Readers& readers) {
+  const plan::Position walked = walk.position();
+  plan::Position reached = std::max(walked, readers.foremost);
+  for (const Reader& reader : readers.each) {
+    reached = std::max(reached, end_of_batch(reader, walked));
+    // It has skipped rows. Only a claim, so it counts within the epoch.
+    if (reader.next.epoch == walked.epoch) {
+      const std::uint64_t row = std::min(reader.next.row, walk.epoch().rows());
+      reached = std::max(reached, {walked.epoch, row});
+    }
+  }
+  return reached;
+}
+
 }  // namespace
 
 Status check_factor_change(const Pass& pass) {
@@ -56,7 +81,7 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
   if (pass.factors().factor() == factor) return start;
   pass.join_table().change_order(JoinTable::Behind::kBegun, [&](StepWalk& walk, ring::Ring& ring) {
     const shm::FactorLogEntry& entry =
-        walk.change_factor(factor, clear_rows(readers), readers.foremost);
+        walk.change_factor(factor, clear_rows(readers), reached(walk, readers));
     ring.log_factor(entry);
     start = {
         .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
@@ -70,7 +95,7 @@ std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
   pass.join_table().change_order(
       JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
         if (walk.history().weights.weights() == weights) return;
-        const shm::WeightLogEntry& entry = walk.change_weights(weights, readers.foremost);
+        const shm::WeightLogEntry& entry = walk.change_weights(weights, reached(walk, readers));
         ring.log_weights(entry);
         start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
       });
@@ -78,19 +103,19 @@ std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
 }
 
 plan::Position first_free(const Pass& pass, const Readers& readers) {
-  const auto position = [](const StepWalk& walk) { return walk.position(); };
-  return std::max(pass.join_table().read_walk(position), readers.foremost);
+  return pass.join_table().read_walk([&](const StepWalk& walk) { return reached(walk, readers); });
 }
 
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers) {
   return pass.join_table().read_walk([&](const StepWalk& walk) {
-    return engine::place_of(walk, factor, clear_rows(readers), readers.foremost);
+    return engine::place_of(walk, factor, clear_rows(readers), reached(walk, readers));
   });
 }
 
 WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers) {
-  return pass.join_table().read_walk(
-      [&](const StepWalk& walk) { return engine::place_of(walk, weights, readers.foremost); });
+  return pass.join_table().read_walk([&](const StepWalk& walk) {
+    return engine::place_of(walk, weights, reached(walk, readers));
+  });
 }
 
 Status change_factor_at(Pass& pass, const FactorPlace& place) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/status.h"
 #include "engine/api/stats.h"
@@ -14,10 +15,19 @@
 
 namespace echoline::engine {
 
+// A trainer that reads a pass: where its job's batches begin, how many rows they have, and the next
+// row that it wants, as it claims.
+struct Reader {
+  plan::Position start;
+  std::uint64_t batch_rows = 0;
+  plan::Position next;
+};
+
 // What a change has to respect of the jobs that read the pass.
 struct Readers {
   std::uint64_t batch_rows_most = 0;
   plan::Position foremost;  // of the states that they came with: earlier rows are fixed
+  std::vector<Reader> each{};
 };
 
 // kResourceExhausted if the ring's log of these changes is full.
