@@ -15,6 +15,7 @@ namespace echoline::plan {
 struct ListEntry {
   std::uint64_t record = 0;
   std::uint32_t repeat = 0;
+  std::uint32_t window = 0;  // of the shuffle, as in RowUse
 };
 
 // Epoch e has list e modulo the number of lists. All lists have the same length. Immutable; any

@@ -82,6 +82,9 @@ struct RowUse {
   // Where an order has a record several times, each time is an item of its own, with its own uses.
   // The random draws of use u have the number first_draw + u, so that no two items share any.
   std::uint32_t first_draw = 0;
+  // In which window of its lane the record was shuffled: neighbours in a shard have the same one,
+  // or adjacent ones. 0 where the shuffle has no windows. Modulo 2^32.
+  std::uint32_t window = 0;
   bool valid = true;  // false only with fixed_batches(), for rows that a batch does not have
   bool fresh() const { return use == 0; }
 };

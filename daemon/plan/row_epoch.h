@@ -41,7 +41,8 @@ class RowEpoch : public EpochPlan {
     return {.record = entry.record,
             .use = use.use,
             .uses = use.uses,
-            .first_draw = entry.repeat * stream_->draws_per_item};
+            .first_draw = entry.repeat * stream_->draws_per_item,
+            .window = entry.window};
   }
   // The rows in whole rounds of the lanes, and the rows after these.
   void read_even(std::uint64_t row, std::span<RowUse> out) const;

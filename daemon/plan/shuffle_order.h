@@ -39,6 +39,10 @@ class ShuffleOrder {
   ShuffleOrder(const Shuffled& shuffled, std::uint64_t seed, std::uint32_t epoch);
 
   std::uint64_t record(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
+  // The number of the window that the item is in, modulo 2^32; 0 without windows.
+  std::uint32_t window(std::uint32_t lane, std::uint64_t index) const {
+    return first_size_.empty() ? 0 : static_cast<std::uint32_t>(window_of(lane, index).number);
+  }
 
  private:
   struct Window {

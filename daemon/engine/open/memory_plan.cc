@@ -52,12 +52,13 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
                               std::uint64_t chunk_bytes) {
   const std::uint64_t mean_bytes =
       grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
-  const std::uint64_t together =
-      // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
-      std::max<std::uint64_t>(
-          plan.batch_rows,
-          std::min(plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window,
-                   index.record_count()));
+  const std::uint64_t window = std::min(
+      plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window, index.record_count());
+  // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
+  const std::uint64_t together = std::max<std::uint64_t>(plan.batch_rows, window);
+  // Several lanes, or several sources, have as many windows at a time, which begin anywhere.
+  const bool has_windows =
+      !plan.scatters_records() && plan.shuffle_window > 1 && plan.lanes == 1 && !plan.mix;
   // A throttled local source imitates a store.
   const bool local =
       read.has_python() ||
@@ -71,7 +72,8 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   return {.least_bytes = least,
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
-          .first_bytes = disk ? 0 : most};
+          .first_bytes = disk ? 0 : most,
+          .window_bytes = has_windows ? window * mean_bytes : 0};
 }
 
 // Two passes over the index when the stream is opened; sizes are already in memory.

@@ -8,35 +8,42 @@
 namespace echoline::engine {
 namespace {
 
-// Requests of one look_ahead; then finished batches have their turn.
+// Requests that one look_ahead makes ready; then finished batches have their turn.
 constexpr std::size_t kRequestsMax = 4096;
 
 }  // namespace
 
 bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
-  // Requests go out in bulk: below three quarters of the target it is filled up again. So
-  // neighbours of a shard meet in the coalescer and share a request. Request by request, as batches
-  // leave, nearly each record would be a request of its own.
+  // Requests go out in bulk, window by window: below three quarters of the target it is filled up
+  // again. So neighbours of a shard meet in the coalescer and share a request. Request by request,
+  // as batches leave, nearly each record would be a request of its own.
   const std::uint64_t target = update_target();
   const std::uint64_t refill_at = target / 4 * 3;
-  // Without planned batches the pass would stop, whatever the bytes say.
-  if (planned_.empty() || account_->ahead_bytes() <= refill_at) refilling_ = true;
+  // Without complete batches the pass would stop, whatever the bytes say.
+  const bool has_complete = planned_.size() > (requests_.has_postponed() ? 1 : 0);
+  if (!has_complete || account_->ahead_bytes() <= refill_at) refilling_ = true;
   lacks_room_ = false;
   if (!refilling_) return false;
-  std::vector<FetchRequest> requests;
-  while (requests.size() < kRequestsMax && refilling_) {
-    if (postponed_.empty()) {
+  std::size_t made = 0;
+  while (made < kRequestsMax && refilling_) {
+    if (!requests_.has_postponed()) {
       if (only_slots && planned_.size() >= batches_most) break;
       std::optional<PlannedBatch> planned = plan_step();
       if (!planned.has_value()) break;
       planned_.push_back(*std::move(planned));
     }
-    take_requests(requests);
-    lacks_room_ = !postponed_.empty();
-    refilling_ = !lacks_room_ && account_->ahead_bytes() < target;
+    const std::size_t before = requests_.ready();
+    make_requests_ready();
+    made += requests_.ready() - before;
+    lacks_room_ = requests_.has_postponed() && !waits_for_window();
+    refilling_ = !requests_.has_postponed() && account_->ahead_bytes() < target;
   }
-  const bool more = refilling_ && !requests.empty();
-  core_.fetchers->request(std::move(requests));
+  const bool more = refilling_ && made > 0;
+  if (!only_slots && requests_whole_windows()) {
+    requests_.send_windows(more);
+  } else {
+    requests_.send();
+  }
   return more;
 }
 
@@ -51,11 +58,21 @@ std::uint64_t ReadAheadPlanner::update_target() {
   return target;
 }
 
-// Takes those of the postponed requests for which there is room.
-void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
+bool ReadAheadPlanner::requests_whole_windows() const {
+  const std::uint64_t bytes = core_.read_ahead.window_bytes;
+  return bytes > 0 && 2 * bytes <= target_bytes();
+}
+
+bool ReadAheadPlanner::waits_for_window() const {
+  if (!requests_whole_windows() || !requests_.next_begins_window()) return false;
+  return planned_.size() > 1 &&
+         account_->ahead_bytes() + core_.read_ahead.window_bytes > target_bytes();
+}
+
+void ReadAheadPlanner::make_requests_ready() {
   const std::uint64_t now_ns = monotonic_ns();
-  while (!postponed_.empty()) {
-    FetchRequest& next = postponed_.front();
+  while (requests_.has_postponed() && !waits_for_window()) {
+    const FetchRequest& next = requests_.next();
     // Before the request is sent: bytes in flight count against the bound.
     const std::uint64_t bytes = core_.arriving_bytes(next.extent);
     if (account_->ahead_bytes() + bytes > core_.read_ahead.most_bytes) {
@@ -66,8 +83,7 @@ void ReadAheadPlanner::take_requests(std::vector<FetchRequest>& requests) {
       continue;
     }
     next.item->count_ahead(bytes, now_ns);
-    requests.push_back(std::move(next));
-    postponed_.pop_front();
+    requests_.make_ready();
   }
 }
 
@@ -127,8 +143,11 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
     if (touched.is_first) {
       const record::Extent extent = core_.data_set->index().extent(use.record);
       fresh_bytes = extent.bytes;
-      // Requested by take_requests, when there is room.
-      if (touched.is_new) postponed_.push_back({touched.item, use.record, extent});
+      // Ready when there is room for its bytes.
+      if (touched.is_new) {
+        requests_.postpone({touched.item, use.record, extent},
+                           {batch.descriptor.epoch, uses[row].window});
+      }
     }
     batch.rows.push_back({.row = row,
                           .item = std::move(touched.item),
@@ -148,9 +167,7 @@ PlannedBatch ReadAheadPlanner::take_front() {
 void ReadAheadPlanner::take_back() {
   if (planned_.empty()) return;
   // These are all of the batch planned last.
-  std::unordered_set<const echo::Item*> not_requested;
-  for (const FetchRequest& request : postponed_) not_requested.insert(request.item.get());
-  postponed_.clear();
+  const std::unordered_set<const echo::Item*> not_requested = requests_.drop_postponed();
   for (; !planned_.empty(); planned_.pop_back()) {
     InFlightBatch& batch = *planned_.back().batch;
     account_->add_ahead(-batch.ahead_bytes);
@@ -173,19 +190,9 @@ void ReadAheadPlanner::leave_out_front() {
   }
 }
 
-void ReadAheadPlanner::request_shared() {
-  std::vector<FetchRequest> requests;
-  for (FetchRequest& request : postponed_) {
-    // Somebody else holds the item: the window, or a later batch. It is not counted as read ahead.
-    if (request.item.use_count() > 1) requests.push_back(std::move(request));
-  }
-  postponed_.clear();
-  core_.fetchers->request(std::move(requests));
-}
-
 void ReadAheadPlanner::clear() {
   planned_.clear();
-  postponed_.clear();
+  requests_.clear();
   window_.clear();
 }
 

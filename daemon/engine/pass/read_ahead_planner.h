@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "echo/window.h"
-#include "engine/fetch/request_coalescer.h"
 #include "engine/open/stream_core.h"
 #include "engine/pass/in_flight_batch.h"
 #include "engine/pass/join_table.h"
 #include "engine/pass/pass_account.h"
+#include "engine/pass/request_queue.h"
 #include "engine/walk/read_ahead.h"
 
 namespace echoline::engine {
@@ -36,6 +36,7 @@ class ReadAheadPlanner {
         join_table_(join_table),
         account_(std::move(account)),
         window_(account_),
+        requests_(*core.fetchers),
         read_ahead_(core.read_ahead) {}
 
   // Plans batches and requests records up to the target. Without readers, or before the first
@@ -54,7 +55,7 @@ class ReadAheadPlanner {
   void leave_out_front();
   // After the last planned batch was left out: requests the records of it that later batches share
   // and that were not requested yet, because later batches do not request them again.
-  void request_shared();
+  void request_shared() { requests_.send_shared(); }
   // Forgets the records kept for later uses: the plan went elsewhere.
   void clear_window() { window_.clear(); }
   void clear();
@@ -66,8 +67,13 @@ class ReadAheadPlanner {
  private:
   // Measures, and returns how many bytes should be ahead now.
   std::uint64_t update_target();
-  // Moves postponed requests to `requests` while there is room for their bytes.
-  void take_requests(std::vector<FetchRequest>& requests);
+  // Whether the target has room for two shuffle windows, so that each can be requested as a whole.
+  bool requests_whole_windows() const;
+  // Makes postponed requests ready while there is room for their bytes.
+  void make_requests_ready();
+  // Whether the next postponed request has to wait: it begins a shuffle window for which the target
+  // has no room yet, and earlier batches give the pass work.
+  bool waits_for_window() const;
   // Takes the next step of the walk and makes a batch of it, without a slot yet.
   // Nothing while the walk is held.
   std::optional<PlannedBatch> plan_step();
@@ -80,7 +86,7 @@ class ReadAheadPlanner {
   const std::shared_ptr<PassAccount> account_;
   echo::Window window_;
   std::deque<PlannedBatch> planned_;
-  std::deque<FetchRequest> postponed_;  // of the batch planned last: there was no room yet
+  RequestQueue requests_;  // the postponed ones are of the batch planned last
   ReadAhead read_ahead_;
   bool refilling_ = false;  // until the read-ahead is full
   bool lacks_room_ = false;
