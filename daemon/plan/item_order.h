@@ -34,8 +34,8 @@ class ItemOrder {
 
   ListEntry entry(std::uint32_t lane, std::uint64_t index, Memory& memory) const {
     if (shuffle_) {
-      return {.record = shuffle_->record(lane, index, memory.shuffle),
-              .window = shuffle_->window(lane, index)};
+      const auto [record, window] = shuffle_->find(lane, index, memory.shuffle);
+      return {.record = record, .window = window};
     }
     const std::uint64_t row = stream_.list_rows->row_of({lane, index});
     return mix_ ? mix_->entry(row, memory.mix) : stream_.spec.order->at(epoch_, row);

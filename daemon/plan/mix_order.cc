@@ -56,8 +56,10 @@ ListEntry MixOrder::entry(std::uint64_t row, Memory& memory) const {
   const std::uint64_t repetition = index / mixture_.records(source);
   Memory::Walk& walk = memory.walks[source];
   if (walk.repetition != repetition) walk = {.repetition = repetition, .memory = {}};
-  const std::uint64_t record = orders_[source][repetition].record(
-      0, index - repetition * mixture_.records(source), walk.memory);
+  const std::uint64_t record =
+      orders_[source][repetition]
+          .find(0, index - repetition * mixture_.records(source), walk.memory)
+          .record;
   return {mixture_.first_record(source) + record, static_cast<std::uint32_t>(repetition)};
 }
 

@@ -56,9 +56,8 @@ ShuffleOrder::Window ShuffleOrder::window_of(std::uint32_t lane, std::uint64_t i
   return {past + 1, begin, std::min(window_, lanes_.size(lane) - begin)};
 }
 
-std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index,
+std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index, const Window& window,
                                      Memory& memory) const {
-  const Window window = window_of(lane, index);
   // 0 marks an empty slot, so slots store the window's number plus one.
   const std::size_t slot = window.number % Memory::kWindows;
   if (memory.number_plus_one[slot] != window.number + 1) {
@@ -71,14 +70,18 @@ std::uint64_t ShuffleOrder::shuffled(std::uint32_t lane, std::uint64_t index,
   return window.begin + memory.window[slot](index - window.begin);
 }
 
-std::uint64_t ShuffleOrder::record(std::uint32_t lane, std::uint64_t index, Memory& memory) const {
-  if (window_ == kWindowAll) return all_(lanes_.begin(lane) + index);
+ShuffleOrder::Found ShuffleOrder::find(std::uint32_t lane, std::uint64_t index,
+                                       Memory& memory) const {
+  if (window_ == kWindowAll) return {all_(lanes_.begin(lane) + index)};
   if (memory.lane != lane) {
     memory.lane = lane;
     memory.number_plus_one.fill(0);
   }
-  const std::uint64_t in_lane = shuffles_windows(window_) ? shuffled(lane, index, memory) : index;
-  return shards_.record(lanes_.begin(lane) + in_lane, memory.shard);
+  const std::uint64_t begin = lanes_.begin(lane);
+  if (!shuffles_windows(window_)) return {shards_.record(begin + index, memory.shard)};
+  const Window window = window_of(lane, index);
+  const std::uint64_t in_lane = shuffled(lane, index, window, memory);
+  return {shards_.record(begin + in_lane, memory.shard), static_cast<std::uint32_t>(window.number)};
 }
 
 }  // namespace echoline::plan

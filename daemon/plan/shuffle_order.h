@@ -38,11 +38,12 @@ class ShuffleOrder {
 
   ShuffleOrder(const Shuffled& shuffled, std::uint64_t seed, std::uint32_t epoch);
 
-  std::uint64_t record(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
-  // The number of the window that the item is in, modulo 2^32; 0 without windows.
-  std::uint32_t window(std::uint32_t lane, std::uint64_t index) const {
-    return first_size_.empty() ? 0 : static_cast<std::uint32_t>(window_of(lane, index).number);
-  }
+  // A record, and the number of the window that it is in, modulo 2^32; 0 without windows.
+  struct Found {
+    std::uint64_t record = 0;
+    std::uint32_t window = 0;
+  };
+  Found find(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
 
  private:
   struct Window {
@@ -51,7 +52,8 @@ class ShuffleOrder {
     std::uint64_t size;
   };
   Window window_of(std::uint32_t lane, std::uint64_t index) const;
-  std::uint64_t shuffled(std::uint32_t lane, std::uint64_t index, Memory& memory) const;
+  std::uint64_t shuffled(std::uint32_t lane, std::uint64_t index, const Window& window,
+                         Memory& memory) const;
 
   EvenCut lanes_;
   std::uint64_t window_;

@@ -1,6 +1,7 @@
 // How records of a shuffle window are read: together, since they are neighbours in their shards.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -54,6 +55,25 @@ TEST(ShuffleWindow, MayBePartOfABatchThatTakesTheWholeReadAhead) {
   const Status created = rig.create("train", steps(20, 500), "", ", read_ahead: 1MiB");
   ASSERT_TRUE(created.ok()) << created.message();
   EXPECT_GT(reads_of_epoch(rig), 0U);
+}
+
+// More records than are requested at a time: what is requested of a window waits for the rest of
+// it, but no batch in a slot waits for that while the trainer leaves the epoch.
+TEST(ShuffleWindow, MayBeLargeWhenATrainerLeavesTheEpoch) {
+  Rig rig({.shards = 1, .records_per_shard = 20'000, .memory = "256MiB"});
+  const Status created =
+      rig.create("train",
+                 "      - shuffle: {window: 20000}\n"
+                 "      - decode: {image: {key: u8, as: uint8, shape: [8, 8, 1]}}\n"
+                 "      - batch: {size: 256}\n      - publish: {slots: 8}\n");
+  ASSERT_TRUE(created.ok()) << created.message();
+  Loader loader = rig.attach("train");
+  for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
+    const std::optional<Batch> batch = loader.next();
+    ASSERT_TRUE(batch.has_value());
+    EXPECT_EQ(batch->epoch(), epoch);
+    loader.begin_epoch();
+  }
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ constexpr std::uint64_t kLeastAheadBytes = 8 << 20;
 // A disk is rarely late by more; a store can be out of reach for so long.
 constexpr std::uint64_t kCoverDiskNs = 500'000'000;
 constexpr std::uint64_t kCoverStoreNs = 20'000'000'000;
+// A read of a near store, and records of which it has enough.
+constexpr std::uint64_t kLongReadBytes = 3 << 20;
+constexpr std::uint64_t kJoinedBytesMax = kLongReadBytes / 8;
 
 std::uint64_t grown(std::uint64_t bytes, double growth) {
   return static_cast<std::uint64_t>(growth * static_cast<double>(bytes));
@@ -45,20 +48,36 @@ std::uint64_t most_ahead_bytes(const v1::Read& read, const record::Index& index,
                               batch_rows * kAheadOverheadBytes);
 }
 
-// Adjacent records share a request if they are requested together. A quarter of what is ahead is
-// requested at a time, and adjacent records are spread over the whole shuffle window.
+std::uint64_t mean_ahead_bytes(const record::Index& index, double growth) {
+  return grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
+}
+
+// Of a shuffle window whose records are requested together (RequestQueue); 0 if they are not.
+std::uint64_t shuffle_window_bytes(const plan::PlanSpec& plan, const record::Index& index,
+                                   double growth) {
+  // Several lanes, or several sources, have as many windows at a time, which begin anywhere.
+  if (plan.scatters_records() || plan.lanes > 1 || plan.mix || plan.shuffle_window <= 1) return 0;
+  const std::uint64_t mean_bytes = mean_ahead_bytes(index, growth);
+  const std::uint64_t bytes = std::min(plan.shuffle_window, index.record_count()) * mean_bytes;
+  // Neighbours of that size would save no request worth mentioning.
+  if (mean_bytes > kJoinedBytesMax) return 0;
+  // A batch needs few of the window's reads, and these should come first.
+  if (bytes > 2 * std::uint64_t{plan.batch_rows} * kLongReadBytes) return 0;
+  return bytes;
+}
+
+// Adjacent records share a request if they are requested together, and they are spread over the
+// whole shuffle window.
 ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
                               const plan::PlanSpec& plan, double growth,
                               std::uint64_t chunk_bytes) {
-  const std::uint64_t mean_bytes =
-      grown(index.record_bytes_total() / index.record_count(), growth) + kAheadOverheadBytes;
-  const std::uint64_t window = std::min(
-      plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window, index.record_count());
-  // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
-  const std::uint64_t together = std::max<std::uint64_t>(plan.batch_rows, window);
-  // Several lanes, or several sources, have as many windows at a time, which begin anywhere.
-  const bool has_windows =
-      !plan.scatters_records() && plan.shuffle_window > 1 && plan.lanes == 1 && !plan.mix;
+  const std::uint64_t mean_bytes = mean_ahead_bytes(index, growth);
+  const std::uint64_t together =
+      // Records that can be neighbours in a request: those of a batch, or of one shuffle window.
+      std::max<std::uint64_t>(
+          plan.batch_rows,
+          std::min(plan.scatters_records() ? plan::kWindowAll : plan.shuffle_window,
+                   index.record_count()));
   // A throttled local source imitates a store.
   const bool local =
       read.has_python() ||
@@ -67,13 +86,13 @@ ReadAhead::Options read_ahead(const v1::Read& read, const record::Index& index,
   const std::uint64_t most =
       most_ahead_bytes(read, index, plan.batch_rows, mean_bytes, growth, chunk_bytes);
   // A store may be the bottleneck from the first step on, so it starts with all there is room for.
-  // Four times, because a refill requests a quarter of the target (ReadAheadPlanner::look_ahead).
+  // Four times, because a refill that is not by windows requests a quarter of the target
+  // (ReadAheadPlanner::look_ahead).
   const std::uint64_t least = std::max(kLeastAheadBytes, 4 * together * mean_bytes);
   return {.least_bytes = least,
           .most_bytes = most,
           .cover_ns = disk ? kCoverDiskNs : kCoverStoreNs,
-          .first_bytes = disk ? 0 : most,
-          .window_bytes = has_windows ? window * mean_bytes : 0};
+          .first_bytes = disk ? 0 : most};
 }
 
 // Two passes over the index when the stream is opened; sizes are already in memory.
@@ -147,7 +166,8 @@ MemoryPlan plan_memory(const v1::Read& read, const record::DataSet& data_set,
                        std::uint64_t kept_bytes, double growth, std::uint64_t chunk_bytes) {
   const plan::PlanSpec& spec = plan.spec();
   const record::Index& index = data_set.index();
-  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes)};
+  MemoryPlan memory{.read_ahead = read_ahead(read, index, spec, growth, chunk_bytes),
+                    .shuffle_window_bytes = shuffle_window_bytes(spec, index, growth)};
   if (!has_window(spec)) return memory;
   const std::uint64_t items = plan.kept_max();
   const auto weights = spec.mix ? spec.mix->weights : std::vector<std::uint32_t>();

@@ -25,6 +25,9 @@ struct PartSizes {
 
 struct MemoryPlan {
   ReadAhead::Options read_ahead;
+  // Of a shuffle window that is requested as a whole if the read-ahead has room for two; 0: without
+  // windows, or where that would save no requests.
+  std::uint64_t shuffle_window_bytes = 0;
   // What one pass keeps for echoing: at least (encoded), and at best (in the form that is reused).
   std::uint64_t window_floor_bytes = 0;
   std::uint64_t window_wish_bytes = 0;

@@ -462,6 +462,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
                                               .agrees = agrees,
                                               .stall_report_ns = options.stall_report_ns,
                                               .read_ahead = memory.read_ahead,
+                                              .shuffle_window_bytes = memory.shuffle_window_bytes,
                                               .window_floor_bytes = memory.window_floor_bytes,
                                               .window_wish_bytes = memory.window_wish_bytes,
                                               .window_parts = memory.window_parts,

@@ -113,7 +113,8 @@ struct StreamCore {
   std::string echo_choice = {};  // where it put `echo`, and why; empty: the definition has the step
   // A wait of a trainer that is longer has a report in the log.
   std::uint64_t stall_report_ns = 10'000'000'000;
-  ReadAhead::Options read_ahead;  // of each pass
+  ReadAhead::Options read_ahead;           // of each pass
+  std::uint64_t shuffle_window_bytes = 0;  // as in MemoryPlan
   // Of each pass: the echo window in encoded form, for which there is always room, and in the form
   // that is reused (MemoryPlan).
   std::uint64_t window_floor_bytes = 0;

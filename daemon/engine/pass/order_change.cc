@@ -36,29 +36,28 @@ constexpr const char* kNotAfter = "it does not follow the changes before it on t
 // without the change.
 std::uint64_t clear_rows(const Readers& readers) { return 2 * readers.batch_rows_most; }
 
-// The end of the job's batch that holds the row of `position` before which all is walked. A rank
-// that was given its part of a batch is at the batch's end, also where the rows of other ranks are
-// not walked yet.
-plan::Position end_of_batch(const Reader& reader, plan::Position walked) {
-  const std::uint64_t first = reader.start.epoch == walked.epoch ? reader.start.row : 0;
+// The end of the batch that holds the last walked row. A rank that was given its part of a batch is
+// at the batch's end, also where the rows of other ranks are not walked yet.
+plan::Position end_of_batch(const BatchGrid& grid, const StepWalk& walk) {
+  const plan::Position walked = walk.position();
+  const std::uint64_t first = grid.start.epoch == walked.epoch ? grid.start.row : 0;
   if (walked.row <= first) return walked;
-  const std::uint64_t batches = (walked.row - first + reader.batch_rows - 1) / reader.batch_rows;
-  return {walked.epoch, first + batches * reader.batch_rows};
+  const std::uint64_t batches = (walked.row - first + grid.batch_rows - 1) / grid.batch_rows;
+  return {walked.epoch, std::min(first + batches * grid.batch_rows, walk.epoch().rows())};
 }
 
-// No reader's state is of a row behind this one.
-plan::Position reached(const StepWalk& walk, const Readers& readers) {
+// The position that no reader's state has passed.
+plan::Position foremost(const StepWalk& walk, const ring::Ring& ring, const Readers& readers) {
   const plan::Position walked = walk.position();
-  plan::Position reached = std::max(walked, readers.foremost);
-  for (const Reader& reader : readers.each) {
-    reached = std::max(reached, end_of_batch(reader, walked));
-    // It has skipped rows. Only a claim, so it counts within the epoch.
-    if (reader.next.epoch == walked.epoch) {
-      const std::uint64_t row = std::min(reader.next.row, walk.epoch().rows());
-      reached = std::max(reached, {walked.epoch, row});
-    }
+  plan::Position most = std::max(walked, readers.foremost);
+  for (const BatchGrid& grid : readers.grids) {
+    most = std::max(most, end_of_batch(grid, walk));
+    // It may have skipped rows. Only a claim, so it counts within the epoch.
+    const plan::Position next = ring.view(grid.reader).next;
+    if (next.epoch != walked.epoch) continue;
+    most = std::max(most, {walked.epoch, std::min(next.row, walk.epoch().rows())});
   }
-  return reached;
+  return most;
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
   if (pass.factors().factor() == factor) return start;
   pass.join_table().change_order(JoinTable::Behind::kBegun, [&](StepWalk& walk, ring::Ring& ring) {
     const shm::FactorLogEntry& entry =
-        walk.change_factor(factor, clear_rows(readers), reached(walk, readers));
+        walk.change_factor(factor, clear_rows(readers), foremost(walk, ring, readers));
     ring.log_factor(entry);
     start = {
         .jobs = {}, .epoch = entry.since_epoch, .block = entry.block, .row = entry.since_row - 1};
@@ -92,29 +91,31 @@ std::optional<FactorStart> change_factor(Pass& pass, std::uint32_t factor, const
 std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
                                           const Readers& readers) {
   std::optional<WeightStart> start;
-  pass.join_table().change_order(
-      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
-        if (walk.history().weights.weights() == weights) return;
-        const shm::WeightLogEntry& entry = walk.change_weights(weights, reached(walk, readers));
-        ring.log_weights(entry);
-        start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
-      });
+  pass.join_table().change_order(JoinTable::Behind::kPlanned, [&](StepWalk& walk,
+                                                                  ring::Ring& ring) {
+    if (walk.history().weights.weights() == weights) return;
+    const shm::WeightLogEntry& entry = walk.change_weights(weights, foremost(walk, ring, readers));
+    ring.log_weights(entry);
+    start = {.jobs = {}, .epoch = entry.epoch, .row = entry.row};
+  });
   return start;
 }
 
 plan::Position first_free(const Pass& pass, const Readers& readers) {
-  return pass.join_table().read_walk([&](const StepWalk& walk) { return reached(walk, readers); });
+  return pass.join_table().read_walk(
+      [&](const StepWalk& walk) { return foremost(walk, pass.ring(), readers); });
 }
 
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers) {
   return pass.join_table().read_walk([&](const StepWalk& walk) {
-    return engine::place_of(walk, factor, clear_rows(readers), reached(walk, readers));
+    return engine::place_of(walk, factor, clear_rows(readers),
+                            foremost(walk, pass.ring(), readers));
   });
 }
 
 WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers) {
   return pass.join_table().read_walk([&](const StepWalk& walk) {
-    return engine::place_of(walk, weights, reached(walk, readers));
+    return engine::place_of(walk, weights, foremost(walk, pass.ring(), readers));
   });
 }
 

@@ -60,6 +60,7 @@ class Pass : public Agent {
 
   StreamCore& core() { return *core_; }
   ring::Ring& ring() { return *ring_; }
+  const ring::Ring& ring() const { return *ring_; }
   bool stopping() const { return stopped_.load(); }
 
   // See JoinTable.

@@ -1,5 +1,6 @@
 #include "engine/pass/read_ahead_planner.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -19,8 +20,10 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
   // as batches leave, nearly each record would be a request of its own.
   const std::uint64_t target = update_target();
   const std::uint64_t refill_at = target / 4 * 3;
-  // Without complete batches the pass would stop, whatever the bytes say.
-  const bool has_complete = planned_.size() > (requests_.has_postponed() ? 1 : 0);
+  // Without a batch whose records are requested the pass would stop, whatever the bytes say. The
+  // last one may wait for its window.
+  const bool waits = requests_.has_postponed() && requests_.next_begins_window();
+  const bool has_complete = planned_.size() > (waits ? 1 : 0);
   if (!has_complete || account_->ahead_bytes() <= refill_at) refilling_ = true;
   lacks_room_ = false;
   if (!refilling_) return false;
@@ -59,14 +62,15 @@ std::uint64_t ReadAheadPlanner::update_target() {
 }
 
 bool ReadAheadPlanner::requests_whole_windows() const {
-  const std::uint64_t bytes = core_.read_ahead.window_bytes;
+  const std::uint64_t bytes = core_.shuffle_window_bytes;
   return bytes > 0 && 2 * bytes <= target_bytes();
 }
 
+// Nothing wakes the pass when there is room, but earlier batches do when they are finished.
 bool ReadAheadPlanner::waits_for_window() const {
   if (!requests_whole_windows() || !requests_.next_begins_window()) return false;
   return planned_.size() > 1 &&
-         account_->ahead_bytes() + core_.read_ahead.window_bytes > target_bytes();
+         account_->ahead_bytes() + core_.shuffle_window_bytes > target_bytes();
 }
 
 void ReadAheadPlanner::make_requests_ready() {
@@ -115,12 +119,14 @@ std::optional<PlannedBatch> ReadAheadPlanner::plan_step() {
       static_cast<std::int64_t>(kAheadOverheadBytes * (step.repeats_earlier ? 1 : step.rows));
   // Given back by Pass::publish_done or leave_out_front.
   account_->add_ahead(batch.ahead_bytes);
-  if (!step.repeats_earlier) add_rows(uses, next.prepared, batch);
+  if (!step.repeats_earlier) planned.last_window = add_rows(uses, next.prepared, batch);
   return planned;
 }
 
-void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
-                                const std::vector<bool>& prepared, InFlightBatch& batch) {
+RequestQueue::ShuffleWindow ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
+                                                       const std::vector<bool>& prepared,
+                                                       InFlightBatch& batch) {
+  RequestQueue::ShuffleWindow last;
   batch.rows.reserve(uses.size());
   for (std::uint32_t row = 0; row < uses.size(); ++row) {
     const bool fresh = uses[row].fresh();
@@ -145,8 +151,9 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
       fresh_bytes = extent.bytes;
       // Ready when there is room for its bytes.
       if (touched.is_new) {
-        requests_.postpone({touched.item, use.record, extent},
-                           {batch.descriptor.epoch, uses[row].window});
+        const RequestQueue::ShuffleWindow window{batch.descriptor.epoch, uses[row].window};
+        requests_.postpone({touched.item, use.record, extent}, window);
+        last = std::max(last, window);
       }
     }
     batch.rows.push_back({.row = row,
@@ -156,11 +163,14 @@ void ReadAheadPlanner::add_rows(const std::vector<plan::RowUse>& uses,
                           .is_first = touched.is_first,
                           .fresh_bytes = fresh_bytes});
   }
+  return last;
 }
 
 PlannedBatch ReadAheadPlanner::take_front() {
   PlannedBatch planned = std::move(planned_.front());
   planned_.pop_front();
+  // Trainers may wait for it, and the next look_ahead may be later.
+  requests_.send_up_to(planned.last_window);
   return planned;
 }
 

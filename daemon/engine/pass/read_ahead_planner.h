@@ -23,7 +23,8 @@ namespace echoline::engine {
 struct PlannedBatch {
   Step step;
   std::shared_ptr<InFlightBatch> batch;
-  plan::Position end;  // of the walk, after this step
+  plan::Position end;                         // of the walk, after this step
+  RequestQueue::ShuffleWindow last_window{};  // of its requests
 };
 
 // Called by the pass's thread, except note_wait and target_bytes (any thread).
@@ -77,9 +78,10 @@ class ReadAheadPlanner {
   // Takes the next step of the walk and makes a batch of it, without a slot yet.
   // Nothing while the walk is held.
   std::optional<PlannedBatch> plan_step();
-  // Adds the rows that this host prepares, and postpones the requests of their records.
-  void add_rows(const std::vector<plan::RowUse>& uses, const std::vector<bool>& prepared,
-                InFlightBatch& batch);
+  // Adds the rows that this host prepares, and postpones the requests of their records. Returns the
+  // last shuffle window of these.
+  RequestQueue::ShuffleWindow add_rows(const std::vector<plan::RowUse>& uses,
+                                       const std::vector<bool>& prepared, InFlightBatch& batch);
 
   StreamCore& core_;
   JoinTable& join_table_;

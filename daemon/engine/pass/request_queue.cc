@@ -29,19 +29,27 @@ void RequestQueue::send() {
 }
 
 void RequestQueue::send_windows(bool more_come) {
-  // Each batch of a window needs records from nearly all reads of it, so the order of its rows
-  // would bring none of them sooner.
+  std::vector<Entry> incomplete;
+  if (more_come && ready_.size() < kIncompleteMax) {
+    const auto of_latest = std::ranges::partition(
+        ready_, [&](const Entry& entry) { return entry.window != latest_window_; });
+    incomplete.assign(std::make_move_iterator(of_latest.begin()),
+                      std::make_move_iterator(of_latest.end()));
+    ready_.erase(of_latest.begin(), of_latest.end());
+  }
+  // A batch needs records from a large share of its window's reads (shuffle_window_bytes), so the
+  // order of its rows would bring it little sooner.
   std::ranges::sort(ready_, {}, [](const Entry& entry) {
     const record::Extent& extent = entry.request.extent;
     return std::tuple(entry.window, extent.shard, extent.offset);
   });
-  const bool waits = more_come && ready_.size() < kIncompleteMax;
-  const auto end = waits ? std::ranges::find(ready_, latest_window_, &Entry::window) : ready_.end();
-  std::vector<Entry> incomplete(std::make_move_iterator(end),
-                                std::make_move_iterator(ready_.end()));
-  ready_.erase(end, ready_.end());
   send();
   ready_ = std::move(incomplete);
+}
+
+void RequestQueue::send_up_to(ShuffleWindow window) {
+  // What send_windows() has left is of the latest window.
+  if (window >= latest_window_) send();
 }
 
 std::unordered_set<const echo::Item*> RequestQueue::drop_postponed() {

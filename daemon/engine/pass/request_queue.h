@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "engine/fetch/fetchers.h"
@@ -31,7 +32,7 @@ class RequestQueue {
   bool has_postponed() const { return !postponed_.empty(); }
   // The next postponed one.
   const FetchRequest& next() const { return postponed_.front().request; }
-  // It is of a later window than all requests that were ready.
+  // It is of a later window than all requests that were ready or sent.
   bool next_begins_window() const { return postponed_.front().window > latest_window_; }
   // It is ready.
   void make_ready();
@@ -42,7 +43,9 @@ class RequestQueue {
   // Sends the ready requests in the order of their shards, window by window. `more_come`: those of
   // the latest window wait for the rest of it.
   void send_windows(bool more_come);
-  // Sends the ready requests and drops the postponed ones. Returns the items of these.
+  // Sends the ready requests if there can be some of this window, or of an earlier one.
+  void send_up_to(ShuffleWindow window);
+  // Drops the postponed requests and returns their items. All others are sent.
   std::unordered_set<const echo::Item*> drop_postponed();
   // Sends the postponed requests whose item somebody else holds, too, and drops the others.
   void send_shared();
@@ -57,7 +60,7 @@ class RequestQueue {
   Fetchers& fetchers_;
   std::deque<Entry> postponed_;
   std::vector<Entry> ready_;
-  ShuffleWindow latest_window_;  // of all requests that were ready
+  ShuffleWindow latest_window_;  // of all requests that were ready or sent
 };
 
 }  // namespace echoline::engine

@@ -104,9 +104,9 @@ Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCor
     // A trainer that came with a state: its row numbers count the rows of the order that the state
     // was saved in, so rows before that position must not change.
     if (consumer.start.row > 0) readers.foremost = std::max(readers.foremost, consumer.start);
-    readers.each.push_back({.start = consumer.start,
-                            .batch_rows = consumer.job.batch_size,
-                            .next = consumer.position()});
+    readers.grids.push_back({.start = consumer.start,
+                             .batch_rows = consumer.job.batch_size,
+                             .reader = consumer.reader});
   }
   return readers;
 }

@@ -20,9 +20,6 @@ class ReadAhead {
     std::uint64_t most_bytes = 0;
     std::uint64_t cover_ns = 0;     // of use, however fast the source answers
     std::uint64_t first_bytes = 0;  // the target before anything is measured; it fades, too
-    // Of a shuffle window, which is requested as a whole where the target has room for two; 0:
-    // without windows.
-    std::uint64_t window_bytes = 0;
   };
   explicit ReadAhead(Options options);
 
