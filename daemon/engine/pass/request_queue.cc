@@ -31,11 +31,11 @@ void RequestQueue::send() {
 void RequestQueue::send_windows(bool more_come) {
   std::vector<Entry> incomplete;
   if (more_come && ready_.size() < kIncompleteMax) {
-    const auto of_latest = std::ranges::partition(
-        ready_, [&](const Entry& entry) { return entry.window != latest_window_; });
-    incomplete.assign(std::make_move_iterator(of_latest.begin()),
-                      std::make_move_iterator(of_latest.end()));
-    ready_.erase(of_latest.begin(), of_latest.end());
+    const auto of_latest = std::partition(ready_.begin(), ready_.end(), [&](const Entry& entry) {
+      return entry.window != latest_window_;
+    });
+    incomplete.assign(std::make_move_iterator(of_latest), std::make_move_iterator(ready_.end()));
+    ready_.erase(of_latest, ready_.end());
   }
   // A batch needs records from a large share of its window's reads (shuffle_window_bytes), so the
   // order of its rows would bring it little sooner.
