@@ -11,6 +11,15 @@ namespace {
 
 // Requests that one look_ahead makes ready; then finished batches have their turn.
 constexpr std::size_t kRequestsMax = 4096;
+// A window that takes longer to arrive is requested in the order of its rows: a trainer would wait
+// for the whole of it, again and again.
+constexpr double kSoonNs = 1e9;
+
+// Whether so many bytes arrive in that time, as far as the store's rate is known.
+bool come_soon(std::uint64_t bytes, const FetchCounters& fetched) {
+  return fetched.bytes > 0 && static_cast<double>(bytes) * static_cast<double>(fetched.store_ns) <=
+                                  kSoonNs * static_cast<double>(fetched.bytes);
+}
 
 }  // namespace
 
@@ -42,7 +51,8 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
     refilling_ = !requests_.has_postponed() && account_->ahead_bytes() < target;
   }
   const bool more = refilling_ && made > 0;
-  if (!only_slots && requests_whole_windows()) {
+  if (!only_slots && requests_whole_windows() &&
+      come_soon(core_.shuffle_window_bytes, core_.fetchers->counters())) {
     requests_.send_windows(more);
   } else {
     requests_.send();
