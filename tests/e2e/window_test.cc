@@ -1,7 +1,10 @@
 // How records of a shuffle window are read: together, since they are neighbours in their shards.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -13,7 +16,7 @@ namespace {
 constexpr std::uint64_t kRecords = 2000;
 constexpr std::uint64_t kWindow = 200;
 
-// Of 32 KB each: a gap of one record is too long to be read.
+// Records of 32 KB: a gap of one is too long to be read.
 std::string steps(std::uint64_t window, std::uint32_t batch) {
   return "      - shuffle: {window: " + std::to_string(window) +
          "}\n      - decode: {image: {key: u8, as: uint8, shape: [180, 180, 1]}}\n"
@@ -49,12 +52,38 @@ TEST(ShuffleWindow, IsReadAsAWhole) {
   EXPECT_LT(reads_of_epoch(rig), kRecords / 10);
 }
 
-// No window waits for room that only its own batch can make.
-TEST(ShuffleWindow, MayBePartOfABatchThatTakesTheWholeReadAhead) {
-  Rig rig({.shards = 1, .records_per_shard = kRecords, .side = 180, .memory = "256MiB"});
-  const Status created = rig.create("train", steps(20, 500), "", ", read_ahead: 1MiB");
+// A window of 6.5 MB takes two seconds. Requested in the order of its shards, it would come almost
+// at once.
+TEST(ShuffleWindow, ComesBitByBitFromASlowStore) {
+  using Clock = std::chrono::steady_clock;
+  Rig rig({.shards = 1, .records_per_shard = kWindow + kWindow / 2, .side = 180});
+  const Status created =
+      rig.create("train", steps(kWindow, 2), "", ", read_ahead: 16MiB, throttle: {rate: 3MB/s}");
   ASSERT_TRUE(created.ok()) << created.message();
-  EXPECT_GT(reads_of_epoch(rig), 0U);
+  Loader loader = rig.attach("train");
+  Clock::duration longest{};
+  for (std::uint64_t row = 0; row < kWindow + kWindow / 2; row += 2) {
+    const Clock::time_point begin = Clock::now();
+    ASSERT_TRUE(loader.next().has_value());
+    longest = std::max(longest, Clock::now() - begin);
+  }
+  EXPECT_LT(longest, std::chrono::milliseconds(850));
+}
+
+// No window waits for room that only its own batch can make. Here the batch has all of it until it
+// is published: its rows take more than their 64 bytes of tokens.
+TEST(ShuffleWindow, MayBePartOfABatchThatTakesTheWholeReadAhead) {
+  Rig rig;
+  const fs::path file = rig.folder() / "data.tokens";
+  std::ofstream(file, std::ios::binary) << std::string(kRecords * 64, 'x');
+  const Status created = rig.create_whole(
+      "train", "      - read: {url: '" + file.string() +
+                   "', format: tokens, tokens: {length: 32}, read_ahead: 64KiB}\n"
+                   "      - shuffle: {window: 200}\n"
+                   "      - decode: {tokens: {key: tokens, as: uint16, shape: [32]}}\n"
+                   "      - batch: {size: 500}\n      - publish: {slots: 3}\n");
+  ASSERT_TRUE(created.ok()) << created.message();
+  reads_of_epoch(rig);
 }
 
 // More records than are requested at a time: what is requested of a window waits for the rest of

@@ -18,8 +18,8 @@ constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 // What the reads of an epoch may still have to bring when those of the next one begin, at least: a
 // store that answers at once is kept busy.
 constexpr double kBusyBytesMin = 8 << 20;
-// A read of the store, however soon the answer begins: a request costs the store CPU time.
-constexpr double kReadBytesMin = 3 << 20;
+// Of a read, however soon the answer begins: a request costs the store CPU time.
+constexpr double kReadBytesMin = RequestCoalescer::kNearReadBytes;
 // The reads in flight together, in units of what arrives during the latency: then three quarters of
 // a read's time bring bytes.
 constexpr double kLatencies = 4;

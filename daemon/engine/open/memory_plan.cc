@@ -6,6 +6,7 @@
 
 #include "base/scheme.h"
 #include "echoline/v1/config.pb.h"
+#include "engine/fetch/request_coalescer.h"
 #include "engine/open/stream_core.h"
 
 namespace echoline::engine {
@@ -16,9 +17,8 @@ constexpr std::uint64_t kLeastAheadBytes = 8 << 20;
 // A disk is rarely late by more; a store can be out of reach for so long.
 constexpr std::uint64_t kCoverDiskNs = 500'000'000;
 constexpr std::uint64_t kCoverStoreNs = 20'000'000'000;
-// A read of a near store, and records of which it has enough.
-constexpr std::uint64_t kLongReadBytes = 3 << 20;
-constexpr std::uint64_t kJoinedBytesMax = kLongReadBytes / 8;
+// Records of which a read has enough.
+constexpr std::uint64_t kJoinedBytesMax = RequestCoalescer::kNearReadBytes / 8;
 
 std::uint64_t grown(std::uint64_t bytes, double growth) {
   return static_cast<std::uint64_t>(growth * static_cast<double>(bytes));
@@ -62,7 +62,7 @@ std::uint64_t shuffle_window_bytes(const plan::PlanSpec& plan, const record::Ind
   // Neighbours of that size would save no request worth mentioning.
   if (mean_bytes > kJoinedBytesMax) return 0;
   // A batch needs few of the window's reads, and these should come first.
-  if (bytes > 2 * std::uint64_t{plan.batch_rows} * kLongReadBytes) return 0;
+  if (bytes > 2 * plan.batch_rows * RequestCoalescer::kNearReadBytes) return 0;
   return bytes;
 }
 

@@ -43,9 +43,8 @@ std::optional<WeightStart> change_weights(Pass& pass, const Weights& weights,
                                           const Readers& readers);
 
 // Where hosts agree on a change: from where on nothing of the pass is planned, nor has any state of
-// its readers; the place at which the functions above would put the change; and the
-// change, at a place that they have agreed upon. An error if this pass is past it, or has another
-// order.
+// its readers; the place at which the functions above would put the change; and the change, at a
+// place that they have agreed upon. An error if this pass is past it, or has another order.
 plan::Position first_free(const Pass& pass, const Readers& readers);
 FactorPlace place_of(const Pass& pass, std::uint32_t factor, const Readers& readers);
 WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& readers);

@@ -29,11 +29,8 @@ bool ReadAheadPlanner::look_ahead(bool only_slots, std::size_t batches_most) {
   // as batches leave, nearly each record would be a request of its own.
   const std::uint64_t target = update_target();
   const std::uint64_t refill_at = target / 4 * 3;
-  // Without a batch whose records are requested the pass would stop, whatever the bytes say. The
-  // last one may wait for its window.
-  const bool waits = requests_.has_postponed() && requests_.next_begins_window();
-  const bool has_complete = planned_.size() > (waits ? 1 : 0);
-  if (!has_complete || account_->ahead_bytes() <= refill_at) refilling_ = true;
+  // Without planned batches the pass would stop, whatever the bytes say.
+  if (planned_.empty() || account_->ahead_bytes() <= refill_at) refilling_ = true;
   lacks_room_ = false;
   if (!refilling_) return false;
   std::size_t made = 0;
@@ -76,10 +73,10 @@ bool ReadAheadPlanner::requests_whole_windows() const {
   return bytes > 0 && 2 * bytes <= target_bytes();
 }
 
-// Nothing wakes the pass when there is room, but earlier batches do when they are finished.
+// Nothing wakes the pass when there is room, but earlier batches do when they are finished. If the
+// batch of the request is the next to be finished, only the request itself can make room.
 bool ReadAheadPlanner::waits_for_window() const {
-  if (!requests_whole_windows() || !requests_.next_begins_window()) return false;
-  return planned_.size() > 1 &&
+  return requests_whole_windows() && !planned_.empty() && requests_.next_begins_window() &&
          account_->ahead_bytes() + core_.shuffle_window_bytes > target_bytes();
 }
 

@@ -24,7 +24,7 @@ struct PlannedBatch {
   Step step;
   std::shared_ptr<InFlightBatch> batch;
   plan::Position end;                         // of the walk, after this step
-  RequestQueue::ShuffleWindow last_window{};  // of its requests
+  RequestQueue::ShuffleWindow last_window{};  // of the requests for its records
 };
 
 // Called by the pass's thread, except note_wait and target_bytes (any thread).
@@ -73,7 +73,7 @@ class ReadAheadPlanner {
   // Makes postponed requests ready while there is room for their bytes.
   void make_requests_ready();
   // Whether the next postponed request has to wait: it begins a shuffle window for which the target
-  // has no room yet, and earlier batches give the pass work.
+  // has no room yet.
   bool waits_for_window() const;
   // Takes the next step of the walk and makes a batch of it, without a slot yet.
   // Nothing while the walk is held.
