@@ -128,12 +128,12 @@ TEST(AutoFactor, FollowsTheStoreWithinTenSecondsAndWithFewChanges) {
   EXPECT_LE(restless, 10);
 }
 
-TEST(AutoFactor, IsNearRAfterASecondOfTheTrainersWork) {
+TEST(AutoFactor, IsNearRSixSecondsAfterTheStart) {
   int late = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     Model model(seed);
     model.set_ratio(3);
-    model.run(4);
+    model.run(6);
     late += model.is_settled() ? 0 : 1;
   }
   EXPECT_LE(late, 15);
@@ -216,9 +216,25 @@ TEST(AutoFactor, GivesAllPassesTheSameFactor) {
       3000U);
 }
 
+TEST(AutoFactor, FallsToTheHighestRAfterItWasLowerForAWhile) {
+  AutoFactor factor(kFactorMax);
+  const auto look = [&](double seconds, double ratio) {
+    return factor.look(static_cast<std::uint64_t>(seconds * static_cast<double>(kSecondNs)),
+                       {.factor = 5000, .ratio = ratio, .error = 0.01});
+  };
+  EXPECT_FALSE(look(1, 2));
+  EXPECT_FALSE(look(3, 5)) << "R was as high as the factor: the time begins again";
+  EXPECT_FALSE(look(4, 4)) << "the first half does not count";
+  EXPECT_FALSE(look(6, 2));
+  EXPECT_FALSE(look(7, 3));
+  EXPECT_EQ(look(8, 2), 3000U);
+}
+
 TEST(AutoFactor, StaysWithinItsBounds) {
   AutoFactor low(kFactorMax), high(kFactorMax);
-  EXPECT_EQ(low.look(kSecondNs, {.factor = 2000, .ratio = 0.01, .error = 0.01}), 1000U);
+  const AutoFactor::Seen lower{.factor = 2000, .ratio = 0.01, .error = 0.01};
+  EXPECT_FALSE(low.look(kSecondNs, lower));
+  EXPECT_EQ(low.look(kSecondNs + AutoFactor::kLowerNs, lower), 1000U);
   EXPECT_EQ(high.look(kSecondNs, {.factor = 2000, .ratio = 1e12, .error = 0.01}), kFactorMax);
 }
 

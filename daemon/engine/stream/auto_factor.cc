@@ -23,13 +23,30 @@ std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& 
   const auto wanted =
       static_cast<std::uint32_t>(std::clamp(rounded, 1000.0, static_cast<double>(factor_max_)));
   const double difference = std::abs(static_cast<double>(wanted) / seen.factor - 1);
-  if (difference <= std::max(kTolerance, kErrors * seen.error) && seen.is_everywhere) {
+  const bool differs = difference > std::max(kTolerance, kErrors * seen.error);
+  const bool is_lower = differs && wanted < seen.factor;
+  if (!is_lower) lower_since_ns_ = 0;
+  if (!differs && seen.is_everywhere) {
     pause_ns_ = 0;
     return std::nullopt;
   }
-  if (now_ns < not_before_ns_ || seen.error > kErrorMost) return std::nullopt;
+  const std::optional<std::uint32_t> next =
+      is_lower ? lowered(now_ns, wanted) : differs ? wanted : seen.factor;
+  if (!next.has_value() || now_ns < not_before_ns_ || seen.error > kErrorMost) return std::nullopt;
   not_before_ns_ = now_ns + kDwellNs;
-  return wanted;
+  lower_since_ns_ = 0;
+  return next;
+}
+
+std::optional<std::uint32_t> AutoFactor::lowered(std::uint64_t now_ns, std::uint32_t wanted) {
+  if (lower_since_ns_ == 0) {
+    lower_since_ns_ = now_ns;
+    highest_ = 0;
+  }
+  const std::uint64_t lower_ns = now_ns - lower_since_ns_;
+  if (lower_ns >= kLowerNs / 2) highest_ = std::max(highest_, wanted);
+  if (lower_ns < kLowerNs) return std::nullopt;
+  return highest_;
 }
 
 void AutoFactor::note_refused(std::uint64_t now_ns) {
