@@ -1,6 +1,6 @@
 """Tars of 100 MB from an S3 server that is near, far, late or slow: the first epoch of a new daemon whose index exists,
-later epochs, WebDataset and SPDL with boto3 (each with its fastest width), and `curl -Z` as the limit of the machine. A
-proxy (shaper.cc) makes the store slower. All of them use the same processors."""
+later epochs, WebDataset and SPDL with boto3 (each with its fastest width), and `curl -Z`, which only receives. A proxy
+(shaper.cc) makes the store slower. All of them use the same processors, so where these are busy, they are the limit."""
 import contextlib
 import copy
 import functools
@@ -10,7 +10,7 @@ import tempfile
 
 from s3 import PEERS, Store, StreamOptions, fastest
 from suite import peers
-from suite.rounds import Table, interleave
+from suite.rounds import Table, interleave, processors
 from support.daemon_process import Daemon
 from support.programs import free_port
 from transfers import Shaped, curl, one_run, stream_of
@@ -38,7 +38,7 @@ def behind(store, proxy):
 
 
 def daemon_epochs(store, stream, folder):
-    """[(MB/s, CPU-s/GB) of the first epoch of a new daemon, of later ones]."""
+    """As one_run(), of the first epoch of a new daemon and of later ones."""
     with contextlib.suppress(FileNotFoundError):
         pathlib.Path(folder, "run", "trainers.json").unlink()
     with Daemon(stream, memory="2GiB", environment=store.environment, metrics=free_port(),
@@ -46,8 +46,14 @@ def daemon_epochs(store, stream, folder):
         return one_run(daemon, 1, LATER_EPOCHS)
 
 
-def limit(store, folder):
-    return max(curl(store.endpoint, store.server.facts, store.tars, parallel, folder) for parallel in (4, 16))
+def receive_only(store, folder):
+    """(MB/s, CPU-s/GB, busy share of the processors) of curl, over 4 or 16 connections."""
+    def with_connections(parallel):
+        before = processors()
+        found = curl(store.endpoint, store.server.facts, store.tars, parallel, folder)
+        busy, there = (after - earlier for after, earlier in zip(processors(), before))
+        return *found, busy / there
+    return max(map(with_connections, (4, 16)))
 
 
 def tables(name, store, window, options, folder):
@@ -59,7 +65,7 @@ def tables(name, store, window, options, folder):
     for loader in filter(options.wants, LOADERS):
         group, package, loop, widths = PEERS[loader]
         ways[f"{loader} {peers.version(group, package)}"] = fastest(store, group, loop, widths)
-    ways["curl -Z"] = functools.partial(limit, store, folder)
+    ways["curl -Z"] = functools.partial(receive_only, store, folder)
     found = interleave(ways, options.rounds)
     made = []
     for title, unit, which in ((f"A store: {name}", "MB/s", 0), (f"CPU time, a store: {name}", "CPU-s per GB", 1)):
@@ -67,6 +73,10 @@ def tables(name, store, window, options, folder):
                 found.row("Echoline", lambda pair: pair[1][which], "Echoline, later epochs")]
         rows += [found.row(way, lambda pair: pair[which]) for way in ways if way != "Echoline"]
         made.append(Table(title, unit, rows, (rows[0].name, rows[1].name), more_is_better=which == 0))
+    busy = [found.row("Echoline", lambda pair: pair[0][2], "Echoline, first epoch"),
+            found.row("Echoline", lambda pair: pair[1][2], "Echoline, later epochs"),
+            found.row("curl -Z", lambda pair: pair[2])]
+    made.append(Table(f"The processors, with the server, a store: {name}", "busy share", busy))
     return made
 
 

@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import time
 
-from suite.rounds import children_cpu_seconds, cpu_seconds
+from suite.rounds import children_cpu_seconds, cpu_seconds, processors
 from support.daemon_process import Daemon, stream_yaml
 from support.programs import binary, free_port
 from support.server_process import Server
@@ -111,14 +111,15 @@ def echoline(daemon, epochs):
 
 
 def one_run(daemon, *parts):
-    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store)] of each part of one trainer's run. A part is a number
-    of epochs. The first part includes the trainer's start in this process, without its imports."""
+    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store, busy share of all processors)] of each part of one
+    trainer's run. A part is a number of epochs. The first part includes the trainer's start in this process, without its
+    imports."""
     import echoline as library
     def state():
         fetched = sum(daemon.metric_lines("echoline_source_bytes_total").values())
-        return fetched, cpu_seconds(daemon.process.pid) + time.process_time()
+        return fetched, cpu_seconds(daemon.process.pid) + time.process_time(), *processors()
     found, size = [], 0
-    fetched, cpu = state()
+    before = state()
     begin = time.perf_counter()
     with library.Loader("train", runtime_dir=daemon.runtime_dir) as loader:
         for epochs in parts:
@@ -126,8 +127,9 @@ def one_run(daemon, *parts):
                 size += sum(batch["data"].values.nbytes for batch in loader)
             end = time.perf_counter()
             now = state()
-            found.append((size / (end - begin) / 1e6, (now[1] - cpu) / (now[0] - fetched) * 1e9))
-            (fetched, cpu), begin, size = now, end, 0
+            fetched, cpu, busy, there = (after - earlier for after, earlier in zip(now, before))
+            found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy / there))
+            before, begin, size = now, end, 0
     return found
 
 

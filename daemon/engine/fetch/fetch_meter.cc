@@ -6,6 +6,12 @@
 #include "base/clock.h"
 
 namespace echoline::engine {
+namespace {
+
+// Time at the store after which what was measured before counts half.
+constexpr std::uint64_t kLatelyNs = 1'000'000'000;
+
+}  // namespace
 
 FetchCounters& FetchCounters::operator+=(const FetchCounters& other) {
   for (const auto number :
@@ -55,15 +61,26 @@ void FetchMeter::sleep(FetchWork work, std::uint64_t now_ns) {
 
 void FetchMeter::wake(std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
-  times_.charge(present_, now_ns - accounted_until_ns_);
+  const std::uint64_t passed_ns = now_ns - accounted_until_ns_;
+  times_.charge(present_, passed_ns);
+  if (present_ == FetchWork::kAtStore) lately_ns_ += passed_ns;
+  if (lately_ns_ > kLatelyNs) {
+    lately_ns_ /= 2;
+    lately_bytes_ /= 2;
+    knows_store_ = true;
+  }
   accounted_until_ns_ = now_ns;
   asleep_since_ns_ = 0;
 }
 
+void FetchMeter::count_stored(std::uint64_t bytes) {
+  lately_bytes_ += bytes;
+  store_records_.fetch_add(1, kRelaxed);
+}
+
 double FetchMeter::store_ns_per_byte() const {
-  const MutexLock lock(mutex_);
-  return static_cast<double>(times_.store_ns) /
-         static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
+  if (lately_bytes_ == 0) return 0;
+  return static_cast<double>(lately_ns_) / static_cast<double>(lately_bytes_);
 }
 
 FetchCounters FetchMeter::counters() const {

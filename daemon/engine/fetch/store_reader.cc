@@ -18,11 +18,9 @@ constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 // What the reads of an epoch may still have to bring when those of the next one begin, at least: a
 // store that answers at once is kept busy.
 constexpr double kBusyBytesMin = 8 << 20;
-// Of a read, however soon the answer begins: a request costs the store CPU time.
-constexpr double kReadBytesMin = RequestCoalescer::kNearReadBytes;
-// The reads in flight together, in units of what arrives during the latency: then three quarters of
-// a read's time bring bytes.
-constexpr double kLatencies = 4;
+// The longest reads in flight together, in units of what arrives during the latency: then three
+// quarters of a read's time bring bytes.
+constexpr std::uint64_t kLatencies = 4;
 
 // Errors that may end without anybody's help. All others need a change of data or configuration.
 bool is_transient(Code code) {
@@ -110,15 +108,26 @@ std::uint64_t StoreReader::too_early_ns(const FetchRequest& next) const {
 }
 
 double StoreReader::bytes_of_latency() const {
+  const source::Counters seen = source_->counters();
   const double ns_per_byte = meter_.store_ns_per_byte();
-  if (ns_per_byte == 0) return 0;
-  return static_cast<double>(source_->counters().least_answer_ns) / ns_per_byte;
+  const double measured = ns_per_byte == 0 ? 0 : 1 / ns_per_byte;
+  const double before = 1e-9 * static_cast<double>(seen.rate_before);
+  const double rate = meter_.knows_store() ? measured : std::max(measured, before);
+  return static_cast<double>(seen.least_answer_ns) * rate;
 }
 
 RequestCoalescer::Reads StoreReader::reads_now() const {
   const std::size_t at_once = source_->slots_free() + in_flight_.size();
-  const double each = kLatencies * bytes_of_latency() / static_cast<double>(at_once);
-  return {.at_once = at_once, .bytes = static_cast<std::uint64_t>(std::max(kReadBytesMin, each))};
+  // Shorter reads could not keep the store busy, also at the end of an epoch.
+  const auto share =
+      static_cast<std::uint64_t>(bytes_of_latency() / static_cast<double>(at_once));
+  const auto bounded = [](std::uint64_t bytes, std::uint64_t least) {
+    return std::clamp(bytes, least, RequestCoalescer::kRequestBytesMax);
+  };
+  return {.at_once = at_once,
+          .bytes_min = bounded(share, RequestCoalescer::kRequestBytes),
+          // However soon an answer begins, a request costs the store CPU time.
+          .bytes_max = bounded(kLatencies * share, RequestCoalescer::kNearReadBytes)};
 }
 
 bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {

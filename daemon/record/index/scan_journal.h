@@ -50,7 +50,7 @@ class ScanJournal {
 class ScanKeeper {
  public:
   // Objects up to this size are scanned again.
-  static constexpr std::uint64_t kObjectBytesMin = std::uint64_t{256} << 20;
+  static constexpr std::uint64_t kObjectBytesMin = std::uint64_t{64} << 20;
   // A part is kept after so many bytes, but not more often than this, and after so long.
   static constexpr std::uint64_t kPartBytes = 8 << 20;
   static constexpr std::uint64_t kPartNsMin = 20'000'000, kPartNsMax = 2'000'000'000;

@@ -14,9 +14,8 @@ namespace {
 // next ones.
 bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
 
-std::size_t start_of(const std::string& endpoint) {
-  const std::size_t learned = LearnedLimits::of_process().find(endpoint);
-  return learned != 0 ? learned : ThroughputSearch::kStart;
+std::size_t start_of(const LearnedLimit& before) {
+  return before.requests != 0 ? before.requests : ThroughputSearch::kStart;
 }
 
 }  // namespace
@@ -36,7 +35,9 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 }
 
 EndpointLimit::EndpointLimit(std::string endpoint)
-    : endpoint_(std::move(endpoint)), search_(start_of(endpoint_)) {}
+    : endpoint_(std::move(endpoint)),
+      before_(LearnedLimits::of_process().find(endpoint_)),
+      search_(start_of(before_)) {}
 
 std::size_t EndpointLimit::limit() const {
   const MutexLock lock(mutex_);
@@ -73,7 +74,7 @@ void EndpointLimit::join(Member& member) {
 }
 
 void EndpointLimit::leave(Member& member) {
-  std::size_t learned = 0;
+  LearnedLimit learned;
   {
     const MutexLock lock(mutex_);
     std::erase(waiting_, &member);
@@ -85,7 +86,7 @@ void EndpointLimit::leave(Member& member) {
     search_.set_cap(cap_);
     wake_next();
   }
-  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
+  if (learned.requests != 0) LearnedLimits::of_process().note(endpoint_, learned);
 }
 
 bool EndpointLimit::begin(Member& member) {

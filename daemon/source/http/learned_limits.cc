@@ -16,6 +16,16 @@ namespace {
 constexpr std::size_t kFileBytesMax = 64 << 10;
 constexpr std::size_t kLimitMax = 100'000;
 
+// A number and the space behind it.
+template <typename Number>
+bool take_number(std::string_view& line, Number& number) {
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  if (error != std::errc() || !line.starts_with(' ')) return false;
+  line.remove_prefix(1);
+  return true;
+}
+
 }  // namespace
 
 LearnedLimits& LearnedLimits::of_process() {
@@ -33,14 +43,12 @@ void LearnedLimits::keep_in(std::string path) {
 // Ignores lines that it does not understand.
 void LearnedLimits::read(std::string_view text) {
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+    std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    std::size_t limit = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), limit);
-    const std::size_t digits = static_cast<std::size_t>(end - line.data());
-    if (error != std::errc() || limit == 0 || limit > kLimitMax) continue;
-    if (line.size() < digits + 2 || line[digits] != ' ') continue;
-    insert({std::string(line.substr(digits + 1)), limit});
+    LearnedLimit limit;
+    if (!take_number(line, limit.requests) || !take_number(line, limit.bytes_per_second)) continue;
+    if (limit.requests == 0 || limit.requests > kLimitMax || line.empty()) continue;
+    insert({std::string(line), limit});
   }
 }
 
@@ -50,21 +58,23 @@ void LearnedLimits::insert(Entry entry) {
   if (entries_.size() > kEndpointsMax) entries_.pop_front();
 }
 
-std::size_t LearnedLimits::find(const std::string& endpoint) const {
+LearnedLimit LearnedLimits::find(const std::string& endpoint) const {
   const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
     if (entry.endpoint == endpoint) return entry.limit;
   }
-  return 0;
+  return {};
 }
 
 std::string LearnedLimits::text() const {
   std::string text;
-  for (const Entry& entry : entries_) text += fmt::format("{} {}\n", entry.limit, entry.endpoint);
+  for (const auto& [endpoint, limit] : entries_) {
+    text += fmt::format("{} {} {}\n", limit.requests, limit.bytes_per_second, endpoint);
+  }
   return text;
 }
 
-void LearnedLimits::note(const std::string& endpoint, std::size_t limit) {
+void LearnedLimits::note(const std::string& endpoint, LearnedLimit limit) {
   // The file is written in the order of the notes, and find() does not wait for the disk.
   const MutexLock file_lock(file_mutex_);
   std::string path, content;

@@ -1,8 +1,10 @@
-// How many long requests at the same time gave the best throughput at each endpoint. Kept in a
-// file, so that the first epoch after a restart begins with this number and does not search for it.
+// How many long requests at the same time gave the best throughput at each endpoint, and this
+// throughput. Kept in a file, so that the first epoch after a restart begins with them and does not
+// search.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -10,6 +12,11 @@
 #include "base/mutex.h"
 
 namespace echoline::source {
+
+struct LearnedLimit {
+  std::size_t requests = 0;  // 0: not known
+  std::uint64_t bytes_per_second = 0;
+};
 
 // Thread-safe. The file is a hint: if it cannot be read or written, searches begin as without it.
 class LearnedLimits {
@@ -21,18 +28,17 @@ class LearnedLimits {
 
   // Reads the file and writes it after each change.
   void keep_in(std::string path);
-  // 0: not known.
-  std::size_t find(const std::string& endpoint) const;
-  void note(const std::string& endpoint, std::size_t limit);
+  LearnedLimit find(const std::string& endpoint) const;
+  void note(const std::string& endpoint, LearnedLimit limit);
 
  private:
   struct Entry {
     std::string endpoint;
-    std::size_t limit = 0;
+    LearnedLimit limit;
   };
   void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
   void insert(Entry entry) ECHOLINE_REQUIRES(mutex_);
-  // One line per endpoint: its number, a space, its address.
+  // One line per endpoint: requests, bytes per second, address, with spaces between them.
   std::string text() const ECHOLINE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

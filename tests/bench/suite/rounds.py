@@ -1,5 +1,6 @@
 """Runs the loaders of a benchmark in turn, and keeps what each round gave."""
 import os
+import pathlib
 import re
 import statistics
 import subprocess
@@ -25,6 +26,15 @@ def children_cpu_seconds():
     """CPU time of all processes that this one has started and waited for, and of theirs."""
     used = os.times()
     return used.children_user + used.children_system
+
+
+def processors():
+    """(seconds that all processors together were busy, seconds that they were there), since the machine started."""
+    user, nice, system, idle, iowait, irq, softirq, steal, *_ = map(int, pathlib.Path("/proc/stat").read_text(
+        encoding="ascii").split("\n", 1)[0].split()[1:])
+    busy = user + nice + system + irq + softirq + steal
+    ticks = os.sysconf("SC_CLK_TCK")
+    return busy / ticks, (busy + idle + iowait) / ticks
 
 
 class Spread(NamedTuple):
