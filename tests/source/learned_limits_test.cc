@@ -75,8 +75,8 @@ TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {
   }
   EndpointLimit::Member next = join();
   EXPECT_GE(next.limit(), 32U);
-  // 64 requests at a time, of 1 MiB in 100 ms each.
-  EXPECT_GT(next.shared().rate_before(), 400'000'000U);
+  // 32 or 64 requests at a time, of 1 MiB in 100 ms each.
+  EXPECT_GT(next.shared().rate_before(), 300'000'000U);
   EXPECT_LT(next.shared().rate_before(), 800'000'000U);
 }
 
