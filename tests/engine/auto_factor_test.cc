@@ -228,13 +228,37 @@ TEST(AutoFactor, FallsToTheHighestRAfterItWasLowerForAWhile) {
   EXPECT_FALSE(look(6, 2));
   EXPECT_FALSE(look(7, 3));
   EXPECT_EQ(look(8, 2), 3000U);
+  EXPECT_EQ(look(8.5, 5.5), std::nullopt) << "within the dwell";
+  EXPECT_EQ(look(12, 5.5), 5500U) << "a rise needs no time";
+}
+
+TEST(AutoFactor, FallsToARecentRAfterARefusal) {
+  AutoFactor factor(kFactorMax);
+  const auto look = [&](std::uint64_t second, double ratio) {
+    return factor.look(second * kSecondNs, {.factor = 5000, .ratio = ratio, .error = 0.01});
+  };
+  for (std::uint64_t second = 1; second < 5; ++second) EXPECT_FALSE(look(second, 4));
+  EXPECT_EQ(look(5, 4), 4000U);
+  factor.note_refused(5 * kSecondNs);
+  for (std::uint64_t second = 6; second < 11; ++second) EXPECT_FALSE(look(second, 2));
+  EXPECT_EQ(look(11, 2), 2000U);
+}
+
+TEST(AutoFactor, TimeWithoutALookDoesNotCount) {
+  AutoFactor factor(kFactorMax);
+  const AutoFactor::Seen lower{.factor = 5000, .ratio = 2, .error = 0.01};
+  EXPECT_FALSE(factor.look(kSecondNs, lower));
+  for (std::uint64_t second = 100; second < 104; ++second)
+    EXPECT_FALSE(factor.look(second * kSecondNs, lower));
+  EXPECT_EQ(factor.look(104 * kSecondNs, lower), 2000U);
 }
 
 TEST(AutoFactor, StaysWithinItsBounds) {
   AutoFactor low(kFactorMax), high(kFactorMax);
   const AutoFactor::Seen lower{.factor = 2000, .ratio = 0.01, .error = 0.01};
-  EXPECT_FALSE(low.look(kSecondNs, lower));
-  EXPECT_EQ(low.look(kSecondNs + AutoFactor::kLowerNs, lower), 1000U);
+  for (std::uint64_t second = 1; second < 5; ++second)
+    EXPECT_FALSE(low.look(second * kSecondNs, lower));
+  EXPECT_EQ(low.look(5 * kSecondNs, lower), 1000U);
   EXPECT_EQ(high.look(kSecondNs, {.factor = 2000, .ratio = 1e12, .error = 0.01}), kFactorMax);
 }
 

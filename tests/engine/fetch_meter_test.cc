@@ -58,7 +58,27 @@ TEST(FetchMeter, TheCostOfAByteFollowsTheStore) {
   read(1000, 10);
   EXPECT_TRUE(meter.knows_store());
   read(50, 100);
-  EXPECT_NEAR(meter.store_ns_per_byte(), 100, 15) << "five seconds after a slower one";
+  EXPECT_NEAR(meter.store_ns_per_byte(), 100, 10) << "five seconds after a slower one";
+}
+
+// A link of 1 MB/s: 16 reads of 1 MB side by side, which end together after 16 s.
+TEST(FetchMeter, TheCostOfAByteOutlastsAPauseBetweenTheEndsOfReads) {
+  FetchMeter meter(0);
+  std::uint64_t now_ns = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (int wake = 0; wake < 160; ++wake) {
+      meter.sleep(FetchWork::kAtStore, now_ns);
+      meter.wake(now_ns += kSecondNs / 10);
+      if (round == 0) {
+        EXPECT_FALSE(meter.knows_store()) << "no byte has come";
+      } else {
+        EXPECT_GE(meter.store_ns_per_byte(), 1000);
+        EXPECT_LE(meter.store_ns_per_byte(), 3000);
+      }
+    }
+    for (int i = 0; i < 16; ++i) meter.count_stored(1'000'000);
+    EXPECT_NEAR(meter.store_ns_per_byte(), 1000, 10);
+  }
 }
 
 }  // namespace

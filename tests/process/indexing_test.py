@@ -163,8 +163,8 @@ class Indexing(ProcessCase):
         log = self.folder() / "answers"
         server = Server("web_server.py", "--log", log)
         self.addCleanup(server.stop)
-        total = sparse_shards(pathlib.Path(server.facts["root"]), shards=1, records=2800, record_bytes=110_000)
-        read = f"read: {{url: '{server.facts['endpoint']}/000.tar', throttle: {{rate: 90MiB/s}}}}"
+        total = sparse_shards(pathlib.Path(server.facts["root"]), shards=1, records=900, record_bytes=110_000)
+        read = f"read: {{url: '{server.facts['endpoint']}/000.tar', throttle: {{rate: 40MiB/s}}}}"
         self.use(stream_yaml([read, BYTES, "batch: {size: 4}"]))
 
         def sent():
@@ -178,7 +178,7 @@ class Indexing(ProcessCase):
         self.daemon.start()
         self.assertRegex(self.daemon.log(), r"000.tar: an interrupted index pass had scanned \d+\.\d of \d+\.\d MB")
         self.assertLess(sent() - before, total * 0.55)
-        self.assertEqual(self.daemon.total("echoline_stream_records"), 2800)
+        self.assertEqual(self.daemon.total("echoline_stream_records"), 900)
         state = self.daemon.state_dir
         self.assertEqual([path.name for path in state.rglob("*.scans")], [])
         continued = self.stored_index()

@@ -50,7 +50,7 @@ TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
 TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
   std::ofstream(path_)
       << "\n0 1 http://a\n-4 1 http://a\n12 1http://a\n99999999999999999999 1 http://a\n 5 1 "
-         "http://a\n7\n7 \n7 1 \n200000 1 http://a\n5 http://a\n9 1 http://b";
+         "http://a\n7\n7 \n7 1 \n16 9999999999999999 http://a\n200000 1 http://a\n5 http://a\n9 1 http://b";
   LearnedLimits limits;
   limits.keep_in(path_);
   EXPECT_EQ(limits.find("http://a").requests, 0U);

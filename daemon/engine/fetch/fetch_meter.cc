@@ -63,18 +63,24 @@ void FetchMeter::wake(std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
   const std::uint64_t passed_ns = now_ns - accounted_until_ns_;
   times_.charge(present_, passed_ns);
-  if (present_ == FetchWork::kAtStore) lately_ns_ += passed_ns;
-  if (lately_ns_ > kLatelyNs) {
-    lately_ns_ /= 2;
-    lately_bytes_ /= 2;
-    knows_store_ = true;
-  }
+  if (present_ == FetchWork::kAtStore) add_store_time(passed_ns);
   accounted_until_ns_ = now_ns;
   asleep_since_ns_ = 0;
 }
 
+void FetchMeter::add_store_time(std::uint64_t passed_ns) {
+  // Not with this time, whose bytes are counted after it.
+  if (lately_ns_ > kLatelyNs && std::exchange(has_new_bytes_, false)) {
+    lately_ns_ /= 2;
+    lately_bytes_ /= 2;
+    knows_store_ = true;
+  }
+  lately_ns_ += passed_ns;
+}
+
 void FetchMeter::count_stored(std::uint64_t bytes) {
   lately_bytes_ += bytes;
+  has_new_bytes_ |= bytes > 0;
   store_records_.fetch_add(1, kRelaxed);
 }
 

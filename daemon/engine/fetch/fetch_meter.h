@@ -35,7 +35,8 @@ struct FetchCounters {
   FetchCounters& operator+=(const FetchCounters& other);
 };
 
-// Any thread, except sleep, wake, count_stored and store_ns_per_byte: the fetcher's thread.
+// Any thread, except sleep, wake, count_stored, store_ns_per_byte and knows_store: the fetcher's
+// thread.
 class FetchMeter {
  public:
   explicit FetchMeter(std::uint64_t now_ns) : accounted_until_ns_(now_ns) {}
@@ -71,14 +72,18 @@ class FetchMeter {
   };
   static constexpr auto kRelaxed = std::memory_order_relaxed;
 
+  void add_store_time(std::uint64_t passed_ns);
+
   mutable Mutex mutex_;
   Times times_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t accounted_until_ns_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t asleep_since_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;  // 0: the thread is awake
   FetchWork present_ ECHOLINE_GUARDED_BY(mutex_) = FetchWork::kNone;
-  // At the store; the fetcher's thread only. Both are halved again and again, so older ones fade.
+  // At the store; the fetcher's thread only. Both are halved again and again, so older ones fade:
+  // only where reads have ended since, because the bytes of a long read count at its end.
   std::uint64_t lately_ns_ = 0;
   std::uint64_t lately_bytes_ = 0;
+  bool has_new_bytes_ = false;
   bool knows_store_ = false;
   std::atomic<std::uint64_t> records_{0};
   std::atomic<std::uint64_t> bytes_{0};

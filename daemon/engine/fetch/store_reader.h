@@ -86,7 +86,8 @@ class StoreReader {
     auto operator<=>(const EpochReads&) const = default;
   };
   // What arrives while the store begins an answer (the bandwidth-delay product); 0: not known yet.
-  double bytes_of_latency() const;
+  // At first with the rate of an earlier run.
+  double bytes_of_latency(const source::Counters& seen) const;
   static EpochReads epoch_of(const FetchRequest& request) {
     return {request.item->account(), request.item->epoch};
   }

@@ -49,7 +49,7 @@ class ScanJournal {
 // Keeps one scan while it proceeds. One thread.
 class ScanKeeper {
  public:
-  // Objects up to this size are scanned again.
+  // Smaller objects are scanned again.
   static constexpr std::uint64_t kObjectBytesMin = std::uint64_t{64} << 20;
   // A part is kept after so many bytes, but not more often than this, and after so long.
   static constexpr std::uint64_t kPartBytes = 8 << 20;

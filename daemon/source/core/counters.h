@@ -52,8 +52,8 @@ struct Counters {
   // The shortest time until the first byte of an answer, lately; 0: none yet. Of several sources:
   // of one that has answered.
   std::uint64_t least_answer_ns = 0;
-  // Bytes per second that the endpoint gave an earlier stream; 0: not known. Of several sources: as
-  // above.
+  // Bytes per second that the endpoint gave an earlier stream; 0: not known. Of several sources: of
+  // one that knows.
   std::uint64_t rate_before = 0;
 
   Counters& operator+=(const Counters& other);

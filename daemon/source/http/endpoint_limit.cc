@@ -14,10 +14,6 @@ namespace {
 // next ones.
 bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
 
-std::size_t start_of(const LearnedLimit& before) {
-  return before.requests != 0 ? before.requests : ThroughputSearch::kStart;
-}
-
 }  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
@@ -37,7 +33,7 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 EndpointLimit::EndpointLimit(std::string endpoint)
     : endpoint_(std::move(endpoint)),
       before_(LearnedLimits::of_process().find(endpoint_)),
-      search_(start_of(before_)) {}
+      search_(before_.requests != 0 ? before_.requests : ThroughputSearch::kStart) {}
 
 std::size_t EndpointLimit::limit() const {
   const MutexLock lock(mutex_);

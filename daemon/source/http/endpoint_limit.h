@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "source/core/endpoint_rates.h"
 #include "source/http/adaptive_limit.h"
-#include "source/http/learned_limits.h"
+#include "source/http/learned_limit.h"
 #include "source/http/throughput_search.h"
 
 namespace echoline::source {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 64 << 10;
 constexpr std::size_t kLimitMax = 100'000;
+constexpr std::uint64_t kRateMax = 1'000'000'000'000;
 
 // A number and the space behind it.
 template <typename Number>
@@ -48,6 +49,7 @@ void LearnedLimits::read(std::string_view text) {
     LearnedLimit limit;
     if (!take_number(line, limit.requests) || !take_number(line, limit.bytes_per_second)) continue;
     if (limit.requests == 0 || limit.requests > kLimitMax || line.empty()) continue;
+    if (limit.bytes_per_second > kRateMax) continue;
     insert({std::string(line), limit});
   }
 }
@@ -87,7 +89,7 @@ void LearnedLimits::note(const std::string& endpoint, LearnedLimit limit) {
   if (path.empty()) return;
   const Status written = write_file_atomically(path, content);
   if (!written.ok())
-    log_warning("source", "the number of requests is not kept: {}", written.message());
+    log_warning("source", "the number of requests and the rate are not kept: {}", written.message());
 }
 
 }  // namespace echoline::source

@@ -1,22 +1,17 @@
-// How many long requests at the same time gave the best throughput at each endpoint, and this
-// throughput. Kept in a file, so that the first epoch after a restart begins with them and does not
-// search.
+// How many long requests at the same time gave the best throughput at each endpoint, and what they
+// gave at last. Kept in a file, so that the first epoch after a restart begins with them and does
+// not search.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
 
 #include "base/mutex.h"
+#include "source/http/learned_limit.h"
 
 namespace echoline::source {
-
-struct LearnedLimit {
-  std::size_t requests = 0;  // 0: not known
-  std::uint64_t bytes_per_second = 0;
-};
 
 // Thread-safe. The file is a hint: if it cannot be read or written, searches begin as without it.
 class LearnedLimits {
