@@ -40,46 +40,5 @@ TEST(FetchMeter, TimeIsChargedToWhatTheThreadSleptFor) {
   EXPECT_EQ(found.idle_ns, 3 * kSecondNs);
 }
 
-TEST(FetchMeter, TheCostOfAByteFollowsTheStore) {
-  FetchMeter meter(0);
-  std::uint64_t now_ns = 0;
-  const auto read = [&](int megabytes, std::uint64_t ns_per_byte) {
-    for (int i = 0; i < megabytes; ++i) {
-      meter.sleep(FetchWork::kAtStore, now_ns);
-      now_ns += 1'000'000 * ns_per_byte;
-      meter.wake(now_ns);
-      meter.count_stored(1'000'000);
-    }
-  };
-  EXPECT_EQ(meter.store_ns_per_byte(), 0) << "unknown";
-  read(50, 10);
-  EXPECT_DOUBLE_EQ(meter.store_ns_per_byte(), 10);
-  EXPECT_FALSE(meter.knows_store()) << "after half a second";
-  read(1000, 10);
-  EXPECT_TRUE(meter.knows_store());
-  read(50, 100);
-  EXPECT_NEAR(meter.store_ns_per_byte(), 100, 10) << "five seconds after a slower one";
-}
-
-// A link of 1 MB/s: 16 reads of 1 MB side by side, which end together after 16 s.
-TEST(FetchMeter, TheCostOfAByteOutlastsAPauseBetweenTheEndsOfReads) {
-  FetchMeter meter(0);
-  std::uint64_t now_ns = 0;
-  for (int round = 0; round < 3; ++round) {
-    for (int wake = 0; wake < 160; ++wake) {
-      meter.sleep(FetchWork::kAtStore, now_ns);
-      meter.wake(now_ns += kSecondNs / 10);
-      if (round == 0) {
-        EXPECT_FALSE(meter.knows_store()) << "no byte has come";
-      } else {
-        EXPECT_GE(meter.store_ns_per_byte(), 1000);
-        EXPECT_LE(meter.store_ns_per_byte(), 3000);
-      }
-    }
-    for (int i = 0; i < 16; ++i) meter.count_stored(1'000'000);
-    EXPECT_NEAR(meter.store_ns_per_byte(), 1000, 10);
-  }
-}
-
 }  // namespace
 }  // namespace echoline::engine

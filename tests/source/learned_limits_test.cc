@@ -21,40 +21,39 @@ class LearnedLimitsTest : public testing::Test {
 TEST_F(LearnedLimitsTest, ASecondProcessKnowsWhatTheFirstNoted) {
   LearnedLimits first;
   first.keep_in(path_);
-  EXPECT_EQ(first.find("http://a:80").requests, 0U);
-  first.note("http://a:80", {64, 1});
-  first.note("https://b c", {8, 5});
-  first.note("http://a:80", {32, 700});
+  EXPECT_EQ(first.find("http://a:80"), 0U);
+  first.note("http://a:80", 64);
+  first.note("https://b c", 8);
+  first.note("http://a:80", 32);
   LearnedLimits second;
   second.keep_in(path_);
-  EXPECT_EQ(second.find("http://a:80").requests, 32U);
-  EXPECT_EQ(second.find("http://a:80").bytes_per_second, 700U);
-  EXPECT_EQ(second.find("https://b c").requests, 8U);
+  EXPECT_EQ(second.find("http://a:80"), 32U);
+  EXPECT_EQ(second.find("https://b c"), 8U);
 }
 
 TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
   LearnedLimits limits;
   for (std::size_t i = 1; i <= LearnedLimits::kEndpointsMax; ++i) {
-    limits.note("http://" + std::to_string(i), {i, 0});
+    limits.note("http://" + std::to_string(i), i);
   }
-  limits.note("http://1", {5, 0});
+  limits.note("http://1", 5);
   limits.keep_in(path_);
-  limits.note("http://new", {7, 0});
+  limits.note("http://new", 7);
   LearnedLimits next;
   next.keep_in(path_);
-  EXPECT_EQ(next.find("http://1").requests, 5U);
-  EXPECT_EQ(next.find("http://2").requests, 0U);
-  EXPECT_EQ(next.find("http://new").requests, 7U);
+  EXPECT_EQ(next.find("http://1"), 5U);
+  EXPECT_EQ(next.find("http://2"), 0U);
+  EXPECT_EQ(next.find("http://new"), 7U);
 }
 
 TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
   std::ofstream(path_)
-      << "\n0 1 http://a\n-4 1 http://a\n12 1http://a\n99999999999999999999 1 http://a\n 5 1 "
-         "http://a\n7\n7 \n7 1 \n16 9999999999999999 http://a\n200000 1 http://a\n5 http://a\n9 1 http://b";
+      << "\n0 http://a\n-4 http://a\n12http://a\n99999999999999999999 http://a\n 5 "
+         "http://a\n7\n7 \n200000 http://a\n9 http://b";
   LearnedLimits limits;
   limits.keep_in(path_);
-  EXPECT_EQ(limits.find("http://a").requests, 0U);
-  EXPECT_EQ(limits.find("http://b").requests, 9U);
+  EXPECT_EQ(limits.find("http://a"), 0U);
+  EXPECT_EQ(limits.find("http://b"), 9U);
 }
 
 TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {
@@ -73,11 +72,7 @@ TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {
     }
     EXPECT_GE(member.limit(), 64U);
   }
-  EndpointLimit::Member next = join();
-  EXPECT_GE(next.limit(), 32U);
-  // 32 or 64 requests at a time, of 1 MiB in 100 ms each.
-  EXPECT_GT(next.shared().rate_before(), 300'000'000U);
-  EXPECT_LT(next.shared().rate_before(), 800'000'000U);
+  EXPECT_GE(join().limit(), 32U);
 }
 
 }  // namespace

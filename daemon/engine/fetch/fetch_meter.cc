@@ -6,12 +6,6 @@
 #include "base/clock.h"
 
 namespace echoline::engine {
-namespace {
-
-// Time at the store after which what was measured before counts half.
-constexpr std::uint64_t kLatelyNs = 1'000'000'000;
-
-}  // namespace
 
 FetchCounters& FetchCounters::operator+=(const FetchCounters& other) {
   for (const auto number :
@@ -61,32 +55,15 @@ void FetchMeter::sleep(FetchWork work, std::uint64_t now_ns) {
 
 void FetchMeter::wake(std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
-  const std::uint64_t passed_ns = now_ns - accounted_until_ns_;
-  times_.charge(present_, passed_ns);
-  if (present_ == FetchWork::kAtStore) add_store_time(passed_ns);
+  times_.charge(present_, now_ns - accounted_until_ns_);
   accounted_until_ns_ = now_ns;
   asleep_since_ns_ = 0;
 }
 
-void FetchMeter::add_store_time(std::uint64_t passed_ns) {
-  // Not with this time, whose bytes are counted after it.
-  if (lately_ns_ > kLatelyNs && std::exchange(has_new_bytes_, false)) {
-    lately_ns_ /= 2;
-    lately_bytes_ /= 2;
-    knows_store_ = true;
-  }
-  lately_ns_ += passed_ns;
-}
-
-void FetchMeter::count_stored(std::uint64_t bytes) {
-  lately_bytes_ += bytes;
-  has_new_bytes_ |= bytes > 0;
-  store_records_.fetch_add(1, kRelaxed);
-}
-
 double FetchMeter::store_ns_per_byte() const {
-  if (lately_bytes_ == 0) return 0;
-  return static_cast<double>(lately_ns_) / static_cast<double>(lately_bytes_);
+  const MutexLock lock(mutex_);
+  return static_cast<double>(times_.store_ns) /
+         static_cast<double>(std::max<std::uint64_t>(1, store_bytes_));
 }
 
 FetchCounters FetchMeter::counters() const {

@@ -35,8 +35,7 @@ struct FetchCounters {
   FetchCounters& operator+=(const FetchCounters& other);
 };
 
-// Any thread, except sleep, wake, count_stored, store_ns_per_byte and knows_store: the fetcher's
-// thread.
+// Any thread, except sleep, wake, count_stored and store_ns_per_byte: the fetcher's thread.
 class FetchMeter {
  public:
   explicit FetchMeter(std::uint64_t now_ns) : accounted_until_ns_(now_ns) {}
@@ -53,11 +52,12 @@ class FetchMeter {
   void sleep(FetchWork work, std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex_);
   // Charges the time since the last call to what the thread slept for.
   void wake(std::uint64_t now_ns) ECHOLINE_EXCLUDES(mutex_);
-  void count_stored(std::uint64_t bytes);
-  // What a byte from the store costs in time, lately; 0 while unknown.
+  void count_stored(std::uint64_t bytes) {
+    store_bytes_ += bytes;
+    store_records_.fetch_add(1, kRelaxed);
+  }
+  // What a byte from the store costs in time; 0 while unknown.
   double store_ns_per_byte() const;
-  // Whether it was measured for long enough to forget what was known before.
-  bool knows_store() const { return knows_store_; }
 
   std::uint64_t waiting() const { return waiting_.load(kRelaxed); }
   // At this moment: what the thread sleeps for counts already. No number ever falls, but `waiting`.
@@ -67,24 +67,17 @@ class FetchMeter {
   struct Times {
     std::uint64_t busy_ns = 0;
     std::uint64_t idle_ns = 0;
-    std::uint64_t store_ns = 0;
+    std::uint64_t store_ns = 0;  // for store_bytes_
     void charge(FetchWork work, std::uint64_t passed_ns);
   };
   static constexpr auto kRelaxed = std::memory_order_relaxed;
-
-  void add_store_time(std::uint64_t passed_ns);
 
   mutable Mutex mutex_;
   Times times_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t accounted_until_ns_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t asleep_since_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;  // 0: the thread is awake
   FetchWork present_ ECHOLINE_GUARDED_BY(mutex_) = FetchWork::kNone;
-  // At the store; the fetcher's thread only. Both are halved again and again, so older ones fade:
-  // only where reads have ended since, because the bytes of a long read count at its end.
-  std::uint64_t lately_ns_ = 0;
-  std::uint64_t lately_bytes_ = 0;
-  bool has_new_bytes_ = false;
-  bool knows_store_ = false;
+  std::uint64_t store_bytes_ = 0;
   std::atomic<std::uint64_t> records_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> waiting_{0};

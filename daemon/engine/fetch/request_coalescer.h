@@ -36,9 +36,9 @@ inline bool is_unwanted(const FetchRequest& request) { return request.item.use_c
 // Requested records that are in no ranged read yet, first come first. Not thread safe.
 class RequestCoalescer {
  public:
-  // Bounds of the bytes of one ranged read. Reads grow while enough bytes of an epoch are requested
-  // to keep as many reads of that length in flight as the store takes; of those, kAtOnce are
-  // enough. So the last reads of an epoch are short.
+  // Bytes of one ranged read. The lower bound is worth a round trip. Reads grow while enough bytes
+  // of an epoch are requested to keep as many reads of that length in flight as the store takes; of
+  // those, kAtOnce are enough. So the last reads of an epoch are short.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
   // A read of a store that answers at once (StoreReader::reads_now).
@@ -64,11 +64,10 @@ class RequestCoalescer {
   const FetchRequest& oldest() const { return queue_.begin()->second->second.request; }
   std::size_t size() const { return queue_.size(); }
 
-  // How many reads may be in flight, and how long each should be at least and at most.
+  // How many reads may be in flight, and how long each may be.
   struct Reads {
     std::size_t at_once = kAtOnce;
-    std::uint64_t bytes_min = kRequestBytes;
-    std::uint64_t bytes_max = kRequestBytesMax;
+    std::uint64_t bytes = kRequestBytesMax;
   };
   // The oldest record and its neighbours on both sides, as long as the gaps are small and the read
   // does not grow too long; ascending, without overlap.
@@ -96,7 +95,7 @@ class RequestCoalescer {
     const auto found = bytes_.find(epoch);
     const std::uint64_t waiting = found == bytes_.end() ? 0 : found->second;
     const std::uint64_t each = waiting / std::clamp<std::size_t>(reads.at_once, 1, kAtOnce);
-    return std::clamp(each, reads.bytes_min, reads.bytes_max);
+    return std::clamp(std::min(each, reads.bytes), kRequestBytes, kRequestBytesMax);
   }
   // Subtracts a record that is taken.
   void count_taken(const FetchRequest& request);

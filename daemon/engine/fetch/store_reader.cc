@@ -18,11 +18,11 @@ constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 // What the reads of an epoch may still have to bring when those of the next one begin, at least: a
 // store that answers at once is kept busy.
 constexpr double kBusyBytesMin = 8 << 20;
-// The caller asks again after this.
-constexpr double kTooEarlyNsMax = 1e9;
-// The longest reads in flight together, in units of what arrives during the latency: then three
-// quarters of a read's time bring bytes.
-constexpr std::uint64_t kLatencies = 4;
+// Of a read, however soon the answer begins: a request costs the store CPU time.
+constexpr double kReadBytesMin = RequestCoalescer::kNearReadBytes;
+// The reads in flight together, in units of what arrives during the latency: then three quarters of
+// a read's time bring bytes.
+constexpr double kLatencies = 4;
 
 // Errors that may end without anybody's help. All others need a change of data or configuration.
 bool is_transient(Code code) {
@@ -103,37 +103,22 @@ std::uint64_t StoreReader::too_early_ns(const FetchRequest& next) const {
     bytes += reads->second;
   }
   if (bytes == 0) return 0;
-  const source::Counters seen = source_->counters();
-  const double busy = std::max(kBusyBytesMin, bytes_of_latency(seen));
-  const double left = static_cast<double>(bytes) - static_cast<double>(seen.arriving);
-  const double wait_ns = (left - busy) * meter_.store_ns_per_byte();
-  return static_cast<std::uint64_t>(std::clamp(wait_ns, 0.0, kTooEarlyNsMax));
+  const double busy = std::max(kBusyBytesMin, bytes_of_latency());
+  const double left =
+      static_cast<double>(bytes) - static_cast<double>(source_->counters().arriving);
+  return static_cast<std::uint64_t>(std::max(0.0, (left - busy) * meter_.store_ns_per_byte()));
 }
 
-double StoreReader::bytes_of_latency(const source::Counters& seen) const {
+double StoreReader::bytes_of_latency() const {
   const double ns_per_byte = meter_.store_ns_per_byte();
-  const double measured = ns_per_byte == 0 ? 0 : 1 / ns_per_byte;
-  const double before = 1e-9 * static_cast<double>(seen.rate_before);
-  const double rate = meter_.knows_store() ? measured : std::max(measured, before);
-  return static_cast<double>(seen.least_answer_ns) * rate;
+  if (ns_per_byte == 0) return 0;
+  return static_cast<double>(source_->counters().least_answer_ns) / ns_per_byte;
 }
 
 RequestCoalescer::Reads StoreReader::reads_now() const {
-  const source::Counters seen = source_->counters();
-  // A large record is one read here, and several requests of the source.
-  const std::size_t in_flight = std::max<std::size_t>(in_flight_.size(), seen.in_flight);
-  const std::size_t at_once = std::max<std::size_t>(1, source_->slots_free() + in_flight);
-  // Shorter reads could not keep the store busy, also at the end of an epoch.
-  const auto share =
-      static_cast<std::uint64_t>(std::min(bytes_of_latency(seen) / static_cast<double>(at_once),
-                                          static_cast<double>(RequestCoalescer::kRequestBytesMax)));
-  const auto bounded = [](std::uint64_t bytes, std::uint64_t least) {
-    return std::clamp(bytes, least, RequestCoalescer::kRequestBytesMax);
-  };
-  return {.at_once = at_once,
-          .bytes_min = bounded(share, RequestCoalescer::kRequestBytes),
-          // However soon an answer begins, a request costs the store CPU time.
-          .bytes_max = bounded(kLatencies * share, RequestCoalescer::kNearReadBytes)};
+  const std::size_t at_once = source_->slots_free() + in_flight_.size();
+  const double each = kLatencies * bytes_of_latency() / static_cast<double>(at_once);
+  return {.at_once = at_once, .bytes = static_cast<std::uint64_t>(std::max(kReadBytesMin, each))};
 }
 
 bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {

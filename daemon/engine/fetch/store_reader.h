@@ -86,8 +86,7 @@ class StoreReader {
     auto operator<=>(const EpochReads&) const = default;
   };
   // What arrives while the store begins an answer (the bandwidth-delay product); 0: not known yet.
-  // At first with the rate of an earlier run.
-  double bytes_of_latency(const source::Counters& seen) const;
+  double bytes_of_latency() const;
   static EpochReads epoch_of(const FetchRequest& request) {
     return {request.item->account(), request.item->epoch};
   }

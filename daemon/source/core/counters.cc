@@ -18,7 +18,6 @@ Counters& Counters::operator+=(const Counters& other) {
   }
   latencies += other.latencies;
   if (least_answer_ns == 0) least_answer_ns = other.least_answer_ns;
-  if (rate_before == 0) rate_before = other.rate_before;
   return *this;
 }
 
@@ -50,7 +49,6 @@ Counters SharedCounters::snapshot() const {
   counters.arriving = load(arriving);
   counters.in_flight = load(in_flight);
   counters.limit = load(limit);
-  counters.rate_before = load(rate_before);
   counters.checked = load(checked);
   counters.damaged = load(damaged);
   counters.hedges_won = load(hedges_won);

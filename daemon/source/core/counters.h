@@ -52,9 +52,6 @@ struct Counters {
   // The shortest time until the first byte of an answer, lately; 0: none yet. Of several sources:
   // of one that has answered.
   std::uint64_t least_answer_ns = 0;
-  // Bytes per second that the endpoint gave an earlier stream; 0: not known. Of several sources: of
-  // one that knows.
-  std::uint64_t rate_before = 0;
 
   Counters& operator+=(const Counters& other);
 };
@@ -64,8 +61,7 @@ class SharedCounters {
  public:
   using Count = std::atomic<std::uint64_t>;
   Count ok{0}, retried{0}, failed{0}, redirected{0}, bytes{0}, arriving{0}, in_flight{0}, limit{0},
-      checked{0}, damaged{0}, hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0},
-      rate_before{0};
+      checked{0}, damaged{0}, hedges_won{0}, hedges_lost{0}, replaced_won{0}, replaced_lost{0};
 
   static void add(Count& count, std::uint64_t more) {
     count.fetch_add(more, std::memory_order_relaxed);

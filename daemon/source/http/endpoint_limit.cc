@@ -14,6 +14,11 @@ namespace {
 // next ones.
 bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
 
+std::size_t start_of(const std::string& endpoint) {
+  const std::size_t learned = LearnedLimits::of_process().find(endpoint);
+  return learned != 0 ? learned : ThroughputSearch::kStart;
+}
+
 }  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
@@ -31,9 +36,7 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 }
 
 EndpointLimit::EndpointLimit(std::string endpoint)
-    : endpoint_(std::move(endpoint)),
-      before_(LearnedLimits::of_process().find(endpoint_)),
-      search_(before_.requests != 0 ? before_.requests : ThroughputSearch::kStart) {}
+    : endpoint_(std::move(endpoint)), search_(start_of(endpoint_)) {}
 
 std::size_t EndpointLimit::limit() const {
   const MutexLock lock(mutex_);
@@ -70,7 +73,7 @@ void EndpointLimit::join(Member& member) {
 }
 
 void EndpointLimit::leave(Member& member) {
-  LearnedLimit learned;
+  std::size_t learned = 0;
   {
     const MutexLock lock(mutex_);
     std::erase(waiting_, &member);
@@ -82,7 +85,7 @@ void EndpointLimit::leave(Member& member) {
     search_.set_cap(cap_);
     wake_next();
   }
-  if (learned.requests != 0) LearnedLimits::of_process().note(endpoint_, learned);
+  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
 }
 
 bool EndpointLimit::begin(Member& member) {

@@ -13,7 +13,6 @@
 #include "base/mutex.h"
 #include "source/core/endpoint_rates.h"
 #include "source/http/adaptive_limit.h"
-#include "source/http/learned_limit.h"
 #include "source/http/throughput_search.h"
 
 namespace echoline::source {
@@ -34,9 +33,6 @@ class EndpointLimit {
   class Member;
   std::size_t limit() const;
   bool is_reduced() const;  // the store has refused requests recently
-  // Bytes per second that the endpoint gave all streams together, before this limit existed; 0: not
-  // known.
-  std::uint64_t rate_before() const { return before_.bytes_per_second; }
   // Of all members together: one for each size of answers that was measured, or one without points.
   std::vector<EndpointRates> rates() const;
 
@@ -54,7 +50,6 @@ class EndpointLimit {
   void wake_next() ECHOLINE_REQUIRES(mutex_);
 
   const std::string endpoint_;
-  const LearnedLimit before_;
   mutable Mutex mutex_;
   // What the store accepts without refusals.
   AdaptiveLimit accepted_ ECHOLINE_GUARDED_BY(mutex_);

@@ -104,7 +104,6 @@ bool HttpOperations::begin_attempt(OperationState& state) {
   // The endpoint is known only now, from the first request.
   if (!member_ && limits_.limited) {
     member_.join(request.url, limits_.connections_max, [this] { transfers_.wake(); });
-    counters_.rate_before.store(member_->shared().rate_before(), std::memory_order_relaxed);
     if (!member_->begin()) return false;
   }
   second_requests_.note_request();

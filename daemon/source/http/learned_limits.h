@@ -1,6 +1,5 @@
-// How many long requests at the same time gave the best throughput at each endpoint, and what they
-// gave at last. Kept in a file, so that the first epoch after a restart begins with them and does
-// not search.
+// How many long requests at the same time gave the best throughput at each endpoint. Kept in a
+// file, so that the first epoch after a restart begins with this number and does not search for it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,6 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "source/http/learned_limit.h"
 
 namespace echoline::source {
 
@@ -23,17 +21,18 @@ class LearnedLimits {
 
   // Reads the file and writes it after each change.
   void keep_in(std::string path);
-  LearnedLimit find(const std::string& endpoint) const;
-  void note(const std::string& endpoint, LearnedLimit limit);
+  // 0: not known.
+  std::size_t find(const std::string& endpoint) const;
+  void note(const std::string& endpoint, std::size_t limit);
 
  private:
   struct Entry {
     std::string endpoint;
-    LearnedLimit limit;
+    std::size_t limit = 0;
   };
   void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
   void insert(Entry entry) ECHOLINE_REQUIRES(mutex_);
-  // One line per endpoint: requests, bytes per second, address, with spaces between them.
+  // One line per endpoint: its number, a space, its address.
   std::string text() const ECHOLINE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -12,10 +12,9 @@ void ThroughputSearch::set_cap(std::size_t cap) {
   begin_at(short_answers_ ? limit_ + more : std::max(limit_, start_));
 }
 
-LearnedLimit ThroughputSearch::learned() const {
-  if (short_answers_ || rate_ == 0) return {};
-  return {.requests = before_ != 0 ? before_ : limit_,
-          .bytes_per_second = static_cast<std::uint64_t>(1e9 * rate_)};
+std::size_t ThroughputSearch::learned() const {
+  if (short_answers_ || rate_ == 0) return 0;
+  return before_ != 0 ? before_ : limit_;
 }
 
 void ThroughputSearch::begin_at(std::size_t limit) {

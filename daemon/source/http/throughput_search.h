@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "source/http/learned_limit.h"
 #include "source/http/rate_curve.h"
 
 namespace echoline::source {
@@ -47,9 +46,8 @@ class ThroughputSearch {
   // A higher cap is usable at once by short answers; long ones reach it step by step.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
-  // The limit that gave long answers their best rate, and their rate with it lately; 0 if none was
-  // measured in this search.
-  LearnedLimit learned() const;
+  // The limit that gave long answers their best rate; 0 if none was measured in this search.
+  std::size_t learned() const;
   // The rates of the windows that count. They outlast a search: the next one adds to them. Tiny
   // answers have none.
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }

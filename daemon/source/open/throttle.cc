@@ -176,7 +176,6 @@ Counters Throttle::counters() const {
   counters.latencies = imitated.latencies;
   counters.answer_ns = imitated.answer_ns;
   counters.least_answer_ns = imitated.least_answer_ns;
-  counters.rate_before = 0;  // of the store itself
   return counters;
 }
 
