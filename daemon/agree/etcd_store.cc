@@ -81,8 +81,9 @@ std::string advice(const EtcdOptions& options, std::string_view failure) {
     return "; its certificate is for other names: name the endpoint as the certificate does, or "
            "make it with this name";
   }
-  // What a server does that refuses a handshake.
-  if (!says("Socket closed") && !says("Endpoint read failed")) return "";
+  // What a server does that refuses a handshake. Without TLS, a reset has other reasons.
+  const bool is_reset = says("Connection reset by peer") && !options.server_ca.empty();
+  if (!says("Socket closed") && !says("Endpoint read failed") && !is_reset) return "";
   if (options.server_ca.empty()) {
     return "; if it speaks TLS, name its authorities in daemon.etcd.server_ca";
   }
