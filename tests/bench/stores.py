@@ -10,7 +10,7 @@ import tempfile
 
 from s3 import PEERS, Store, StreamOptions, fastest
 from suite import peers
-from suite.rounds import Table, interleave, processors
+from suite.rounds import Table, busy_share, interleave, processors
 from support.daemon_process import Daemon
 from support.programs import free_port
 from transfers import Shaped, curl, one_run, stream_of
@@ -51,8 +51,7 @@ def receive_only(store, folder):
     def with_connections(parallel):
         before = processors()
         found = curl(store.endpoint, store.server.facts, store.tars, parallel, folder)
-        busy, there = (after - earlier for after, earlier in zip(processors(), before))
-        return *found, busy / there
+        return *found, busy_share(before, processors())
     return max(map(with_connections, (4, 16)))
 
 

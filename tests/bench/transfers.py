@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import time
 
-from suite.rounds import children_cpu_seconds, cpu_seconds, processors
+from suite.rounds import busy_share, children_cpu_seconds, cpu_seconds, processors
 from support.daemon_process import Daemon, stream_yaml
 from support.programs import binary, free_port
 from support.server_process import Server
@@ -117,7 +117,7 @@ def one_run(daemon, *parts):
     import echoline as library
     def state():
         fetched = sum(daemon.metric_lines("echoline_source_bytes_total").values())
-        return fetched, cpu_seconds(daemon.process.pid) + time.process_time(), *processors()
+        return fetched, cpu_seconds(daemon.process.pid) + time.process_time(), processors()
     found, size = [], 0
     before = state()
     begin = time.perf_counter()
@@ -127,8 +127,8 @@ def one_run(daemon, *parts):
                 size += sum(batch["data"].values.nbytes for batch in loader)
             end = time.perf_counter()
             now = state()
-            fetched, cpu, busy, there = (after - earlier for after, earlier in zip(now, before))
-            found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy / there))
+            fetched, cpu = now[0] - before[0], now[1] - before[1]
+            found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy_share(before[2], now[2])))
             before, begin, size = now, end, 0
     return found
 

@@ -11,8 +11,6 @@ namespace {
 constexpr double kStep = 50;
 // While a store becomes slower or faster, R is about to change more.
 constexpr double kErrorMost = 0.25;
-// Between two looks, at most; hosts that agree look once a second.
-constexpr std::uint64_t kLookNs = 2'500'000'000;
 // Some reasons of a refusal last seconds, such as trainers that move to another pass; others last
 // until the end of the epoch.
 constexpr std::uint64_t kPauseLeastNs = 5'000'000'000;
@@ -21,9 +19,8 @@ constexpr std::uint64_t kPauseMostNs = 320'000'000'000;
 }  // namespace
 
 std::optional<std::uint32_t> AutoFactor::look(std::uint64_t now_ns, const Seen& seen) {
-  // Nobody looked, or nothing was known: R may have been anything.
-  const bool has_gap = now_ns > looked_ns_ + kLookNs;
-  if (seen.ratio == 0 || has_gap) lower_since_ns_ = 0;
+  // Nobody looked for so long, or nothing is known: R may have been anything.
+  if (seen.ratio == 0 || now_ns > looked_ns_ + kLowerNs) lower_since_ns_ = 0;
   looked_ns_ = now_ns;
   if (seen.ratio == 0) return std::nullopt;
   const double rounded = std::round(1000 * std::min(seen.ratio, 1e6) / kStep) * kStep;

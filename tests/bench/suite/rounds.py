@@ -37,6 +37,11 @@ def processors():
     return busy / ticks, (busy + idle + iowait) / ticks
 
 
+def busy_share(before, after):
+    """Of the processors, between two results of processors()."""
+    return (after[0] - before[0]) / (after[1] - before[1])
+
+
 class Spread(NamedTuple):
     median: float
     lowest: float
