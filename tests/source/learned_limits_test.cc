@@ -68,7 +68,7 @@ TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {
       while (member.begin()) {
       }
       now_ns += 100'000'000 / member.limit();
-      member.end(AttemptEnd::kGood, 1 << 20, now_ns);
+      member.end(AttemptEnd::kGood, {.bytes = 1 << 20}, now_ns);
     }
     EXPECT_GE(member.limit(), 64U);
   }

@@ -99,11 +99,11 @@ TEST(EndpointLimit, WhoFindsNoRoomIsWokenWhenThereIsAndNoneOvertakes) {
   EXPECT_FALSE(second.begin());
   EXPECT_FALSE(first.begin());
   EXPECT_EQ(woken_second, 0);
-  first.end(AttemptEnd::kGood, 1000, monotonic_ns());
+  first.end(AttemptEnd::kGood, {.bytes = 1000}, monotonic_ns());
   EXPECT_EQ(woken_second, 1);
   EXPECT_FALSE(first.begin()) << "the second came before";
   EXPECT_TRUE(second.begin());
-  first.end(AttemptEnd::kGood, 1000, monotonic_ns());
+  first.end(AttemptEnd::kGood, {.bytes = 1000}, monotonic_ns());
   EXPECT_EQ(woken_first, 1);
   EXPECT_TRUE(first.begin());
 }
@@ -118,7 +118,7 @@ TEST(EndpointLimit, WhoGivesUpWaitingLetsTheNextOneIn) {
     EXPECT_TRUE(first.begin() && first.begin());
     EXPECT_FALSE(middle.begin());
     EXPECT_FALSE(last.begin());
-    first.end(AttemptEnd::kOther, 0, monotonic_ns());
+    first.end(AttemptEnd::kOther, {.bytes = 0}, monotonic_ns());
     EXPECT_FALSE(last.begin());
     middle.withdraw();
     EXPECT_EQ(woken, 1);
@@ -144,7 +144,7 @@ TEST(EndpointLimit, ManyThreadsNeverExceedIt) {
         ++turn;
         most = std::max(most.load(), ++under_way);
         --under_way;
-        member.end(AttemptEnd::kGood, 1000, monotonic_ns());
+        member.end(AttemptEnd::kGood, {.bytes = 1000}, monotonic_ns());
       }
     });
   threads.clear();

@@ -56,7 +56,7 @@ void ask(EndpointLimit::Member& member, std::uint64_t bytes, std::uint64_t& now_
     while (member.begin()) {
     }
     now_ns += 25'000'000;
-    member.end(AttemptEnd::kGood, bytes, now_ns);
+    member.end(AttemptEnd::kGood, {.bytes = bytes}, now_ns);
   }
 }
 

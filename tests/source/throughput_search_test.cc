@@ -20,8 +20,9 @@ double far(std::size_t requests) { return std::min(25e6 * static_cast<double>(re
 double near(std::size_t requests) { return 1e9 - 2e6 * static_cast<double>(requests); }
 
 struct Transfer {
-  ThroughputSearch search;
+  ThroughputSearch search{};
   std::uint64_t answer_bytes = kLongAnswer;
+  std::uint64_t latency_ns = 0;  // to the first byte of an answer
   double now_ns = 1;
   double bytes = 0;
 
@@ -33,7 +34,8 @@ struct Transfer {
       const std::size_t under_way = std::min(limit, wanted);
       now_ns += static_cast<double>(answer_bytes) / store(under_way) * kSecondNs;
       bytes += static_cast<double>(answer_bytes);
-      search.ended(answer_bytes, under_way, under_way == limit, static_cast<std::uint64_t>(now_ns));
+      search.ended({.bytes = answer_bytes, .waited_ns = latency_ns}, under_way, under_way == limit,
+                   static_cast<std::uint64_t>(now_ns));
     }
   }
 };
@@ -104,6 +106,29 @@ TEST(ThroughputSearch, WhereMoreBringsNoMoreTheFewerAreKept) {
   run.go([](std::size_t requests) { return std::min(25e6 * double(requests), 600e6); }, 20);
   EXPECT_GE(run.search.limit(), 24U);
   EXPECT_LE(run.search.limit(), 64U);
+}
+
+// Behind 150 ms and 600 MB/s, 32 requests of 3 MB are as fast as 128. The last ones of an epoch
+// have 1 MiB each: 86 of them are the 90 MB that arrive within the latency.
+TEST(ThroughputSearch, ADistantStoreGetsSoManyThatShortRequestsKeepItBusy) {
+  Transfer run{.answer_bytes = 3'000'000, .latency_ns = 150'000'000};
+  run.search.set_cap(128);
+  const auto store = [](std::size_t requests) { return std::min(20e6 * double(requests), 600e6); };
+  run.go(store, 3);
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_GE(run.search.limit(), 86U);
+    run.go(store, 0.1);
+  }
+}
+
+// Each request waits for those before it: that is no latency of the store.
+TEST(ThroughputSearch, AQueueThatTheRequestsMakeDoesNotMakeAStoreDistant) {
+  Transfer run{.answer_bytes = 3'000'000, .latency_ns = 1'000'000};
+  run.search.set_cap(128);
+  run.go(near, 0.01);
+  run.latency_ns = 150'000'000;
+  run.go(near, 3);
+  EXPECT_LE(run.search.limit(), 8U);
 }
 
 // One window instead of two for a smaller limit gives 0.90.

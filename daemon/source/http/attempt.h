@@ -49,6 +49,8 @@ class Attempt : public HttpSink {
   // From its request to its good answer, once there is one.
   std::uint64_t waited_ns() const { return answer_ns_ - begin_ns_; }
   std::uint64_t answer_ns() const { return answer_ns_; }
+  // For the limit; without a wait if there was no good answer.
+  AnswerSeen seen() const { return {bytes_, answer_ns_ == 0 ? 0 : waited_ns()}; }
   AttemptRole role() const { return role_; }
   BodyPace& pace() { return pace_; }
 

@@ -108,14 +108,15 @@ bool EndpointLimit::begin(Member& member) {
   return true;
 }
 
-void EndpointLimit::end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
+void EndpointLimit::end(Member& member, AttemptEnd how, const AnswerSeen& answer,
+                        std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
   if (how == AttemptEnd::kGood) {
     // Rates count only while the demand reaches the limit, or the cap of this member.
     const bool wanted =
         // A member that uses all of its own cap cannot want more.
         is_nearly(in_flight_, limit_now()) || is_nearly(member.in_flight_, member.cap_);
-    search_.ended(bytes, in_flight_, wanted, now_ns);
+    search_.ended(answer, in_flight_, wanted, now_ns);
     accepted_.good(now_ns);
   } else if (how == AttemptEnd::kRefused) {
     // The rate of this window does not come from the number of requests.
@@ -153,8 +154,8 @@ bool EndpointLimit::Member::begin() {
   return true;
 }
 
-void EndpointLimit::Member::end(AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns) {
-  limit_->end(*this, how, bytes, now_ns);
+void EndpointLimit::Member::end(AttemptEnd how, const AnswerSeen& answer, std::uint64_t now_ns) {
+  limit_->end(*this, how, answer, now_ns);
 }
 
 void EndpointLimit::Member::withdraw() { limit_->withdraw(*this); }

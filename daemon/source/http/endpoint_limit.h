@@ -39,7 +39,7 @@ class EndpointLimit {
  private:
   // These five are called by the member of the same name.
   bool begin(Member& member);
-  void end(Member& member, AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
+  void end(Member& member, AttemptEnd how, const AnswerSeen& answer, std::uint64_t now_ns);
   // The lower of the two limits.
   std::size_t limit_now() const ECHOLINE_REQUIRES(mutex_);
   void withdraw(Member& member);
@@ -70,8 +70,8 @@ class EndpointLimit::Member {
 
   // Takes room for one attempt. If there is none, returns false and calls `wake` when there is.
   bool begin();
-  // Gives the room back. `bytes`: size of the answer.
-  void end(AttemptEnd how, std::uint64_t bytes, std::uint64_t now_ns);
+  // Gives the room back.
+  void end(AttemptEnd how, const AnswerSeen& answer, std::uint64_t now_ns);
   // Stops waiting for room.
   void withdraw();
   std::size_t limit() const { return limit_->limit(); }

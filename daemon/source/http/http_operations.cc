@@ -254,7 +254,7 @@ void HttpOperations::cancel(std::uint64_t id) {
 // Gives back the room of an attempt, and notes what its end and size say about the store.
 void HttpOperations::end_attempt(OperationState& state, AttemptSlot slot, AttemptEnd how) {
   const std::uint64_t now = monotonic_ns();
-  if (member_) member_->end(how, state.attempt(slot)->bytes(), now);
+  if (member_) member_->end(how, state.attempt(slot)->seen(), now);
   if (how == AttemptEnd::kGood) paused_.note_good_answer(now);
   second_requests_.note_end(*state.attempt(slot), state.has_answer(slot), now);
   state.attempt(slot).reset();

@@ -1,6 +1,7 @@
 #include "source/http/throughput_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace echoline::source {
@@ -62,10 +63,20 @@ void ThroughputSearch::note_disturbance() {
   window_ = {};
 }
 
-void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wanted,
+std::size_t ThroughputSearch::fewest() const {
+  const double in_flight = rate_ * static_cast<double>(latency_ns_);  // bytes
+  const auto requests =
+      static_cast<std::size_t>(std::ceil(in_flight / std::min(mean_bytes_, kShortestBytes)));
+  return std::min(std::max(requests, kLimitMin), cap_);
+}
+
+void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
   // Small answers are look-ups, whose rate says nothing.
-  if (bytes < kRatedMin || note_size(bytes)) return;
+  if (answer.bytes < kRatedMin || note_size(answer.bytes)) return;
+  if (answer.waited_ns != 0 && (latency_ns_ == 0 || answer.waited_ns < latency_ns_)) {
+    latency_ns_ = answer.waited_ns;
+  }
   if (mean_bytes_ < kTinyBytes) return use_all();
   if (settling_ > 0) {
     // With low demand there are fewer requests from before the change than counted.
@@ -81,7 +92,7 @@ void ThroughputSearch::ended(std::uint64_t bytes, std::size_t in_flight, bool wa
     window_.begin_ns = now_ns;
     return;
   }
-  window_.bytes += bytes;
+  window_.bytes += answer.bytes;
   ++window_.ends;
   window_.wanted += wanted ? 1 : 0;
   window_.most = std::max(window_.most, in_flight);
@@ -120,7 +131,9 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   }
   // Smoothed, because the rate of a window is noisy.
   rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
-  if (rest_ > 0) {
+  if (limit_ < fewest()) {
+    set_limit(fewest());
+  } else if (rest_ > 0) {
     --rest_;
   } else {
     try_limit(most);
@@ -153,7 +166,7 @@ void ThroughputSearch::try_limit(std::size_t most) {
   // The limit was not used up, so a larger one changes nothing.
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
-  const std::size_t fewer = std::max(now / step_, kLimitMin);
+  const std::size_t fewer = std::max(now / step_, fewest());
   // Too close to the minimum for a step down.
   if (now < kStep * fewer) downwards_ = false;
   const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);

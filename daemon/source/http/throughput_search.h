@@ -11,12 +11,24 @@
 
 namespace echoline::source {
 
+// What the search is told of an answer.
+struct AnswerSeen {
+  std::uint64_t bytes = 0;
+  std::uint64_t waited_ns = 0;  // from the request to its first byte; 0: not known
+};
+
 // Hill climbing on the rate, by halving and doubling the limit. Only windows in which the demand
 // reached the limit count. A halved limit is kept if its rate is at least kKeepShare of the old
 // one; a doubled limit if its rate is higher by kGainShare: of equal rates the smaller limit wins.
 // Rates are noisy and too few requests cost more than too many, so a halved limit needs two
 // windows. After a success the search continues in that direction at once; after a failure it
 // returns to the old limit and tries the other direction after a rest, which doubles each time.
+//
+// A distant store gets at least so many requests that the shortest long ones keep it busy: as many
+// as carry the bytes of the bandwidth-delay product (rate x latency). The last requests of an epoch
+// are that short, and a trainer waits for them. Longer requests hide the latency with fewer, but
+// their rate does not show what the end of an epoch costs. So that number is set without a trial,
+// and fewer are not tried.
 //
 // The size of the answers decides where a search begins: long answers with few requests, or with
 // what an earlier search has found, and a step up; short ones at the cap and with a large step
@@ -30,6 +42,8 @@ class ThroughputSearch {
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
   // Answers count as short below the first size, and as long again above the second.
   static constexpr double kShortBytes = 256 << 10, kLongBytes = 512 << 10;
+  // Of the shortest of the long answers (RequestCoalescer::kRequestBytes).
+  static constexpr double kShortestBytes = 1 << 20;
   static constexpr std::uint64_t kRatedMin = 4096;  // smaller answers are look-ups: ignored
   // Smaller answers take the time of the latency only, so fewer requests are never faster.
   static constexpr double kTinyBytes = 32 << 10;
@@ -53,9 +67,8 @@ class ThroughputSearch {
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
   bool has_short_answers() const { return short_answers_; }
 
-  // A request has ended with so many bytes; it was one of `in_flight`. `wanted`: the demand was
-  // close to the limit.
-  void ended(std::uint64_t bytes, std::size_t in_flight, bool wanted, std::uint64_t now_ns);
+  // A request has ended; it was one of `in_flight`. `wanted`: the demand was close to the limit.
+  void ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted, std::uint64_t now_ns);
   // Something other than the number of requests now decides the rate, for example refusals.
   void note_disturbance();
 
@@ -74,6 +87,8 @@ class ThroughputSearch {
   void use_all();
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
+  // What a distant store needs at least; kLimitMin for a near one, and at most the cap.
+  std::size_t fewest() const;
   // Adds a complete window to the rates.
   void note_rate(const Window& window, double rate, std::uint64_t now_ns);
   // Takes the rate of a complete window.
@@ -92,8 +107,11 @@ class ThroughputSearch {
   bool downwards_ = false;
   bool short_answers_ = false;
   double mean_bytes_ = 1 << 20;  // of the last answers; at first a guess
-  double rate_ = 0;              // bytes/ns at the limit before the trial: a moving mean
-  double first_rate_ = 0;        // of a trial's first window; 0: not measured yet
+  // The least time from a request to the first byte of its answer, ever seen: later ones contain
+  // the queue that the requests make themselves. 0: none yet.
+  std::uint64_t latency_ns_ = 0;
+  double rate_ = 0;        // bytes/ns at the limit before the trial: a moving mean
+  double first_rate_ = 0;  // of a trial's first window; 0: not measured yet
   std::uint32_t rest_ = 0;
   std::uint32_t next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit
