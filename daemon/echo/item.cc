@@ -42,7 +42,7 @@ Item::~Item() {
 void Item::count_ahead(std::uint64_t bytes, std::uint64_t now_ns) {
   const MutexLock lock(mutex);
   ahead_bytes_ = bytes;
-  ordered_ns_ = now_ns;
+  requested_ns_ = now_ns;
   account_->add_ahead(static_cast<std::int64_t>(bytes));
 }
 
@@ -70,7 +70,7 @@ void Item::arrive(std::shared_ptr<const Buffer> bytes, Form form) {
       account_->add_ahead(size - static_cast<std::int64_t>(ahead_bytes_));
       ahead_bytes_ = encoded_->size();
     }
-    if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - ordered_ns_);
+    if (ahead_bytes_ > 0) account_->note_arrival(monotonic_ns() - requested_ns_);
     waiters.swap(waiters_);
   }
   for (const std::weak_ptr<Waiter>& registered : waiters) {

@@ -134,7 +134,7 @@ class Item : public std::enable_shared_from_this<Item> {
   Form form_ ECHOLINE_GUARDED_BY(mutex) = Form::kEncoded;
   std::shared_ptr<const Buffer> kept_frame_ ECHOLINE_GUARDED_BY(mutex);  // sample_ borrows it
   std::uint64_t ahead_bytes_ ECHOLINE_GUARDED_BY(mutex) = 0;
-  std::uint64_t ordered_ns_ ECHOLINE_GUARDED_BY(mutex) = 0;
+  std::uint64_t requested_ns_ ECHOLINE_GUARDED_BY(mutex) = 0;
   decode::Sample sample_ ECHOLINE_GUARDED_BY(mutex);
   std::vector<Buffer> rows_ ECHOLINE_GUARDED_BY(mutex);
   std::vector<std::uint64_t> lengths_ ECHOLINE_GUARDED_BY(mutex);

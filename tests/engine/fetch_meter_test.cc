@@ -26,6 +26,21 @@ TEST(FetchMeter, TimeCountsWhileTheThreadSleepsAndNeverFalls) {
   EXPECT_EQ(awake.idle_ns, 0U);
 }
 
+// The thread has read its clock when it woke, and got the lock later.
+TEST(FetchMeter, ATimeThatIsSeenBeforeTheThreadSaysThatItWokeDoesNotFall) {
+  const std::uint64_t begin_ns = monotonic_ns() - 10 * kSecondNs;
+  FetchMeter meter(begin_ns);
+  meter.sleep(FetchWork::kAtStore, begin_ns);
+  const std::uint64_t woke_ns = monotonic_ns() - kSecondNs;
+  const std::uint64_t asleep_ns = meter.counters().busy_ns;
+  meter.wake(woke_ns);
+  EXPECT_GE(meter.counters().busy_ns, asleep_ns);
+  meter.sleep(FetchWork::kAtStore, woke_ns + 1);
+  const std::uint64_t again_ns = meter.counters().busy_ns;
+  meter.wake(woke_ns + 2);
+  EXPECT_GE(meter.counters().busy_ns, again_ns);
+}
+
 TEST(FetchMeter, TimeIsChargedToWhatTheThreadSleptFor) {
   FetchMeter meter(0);
   meter.sleep(FetchWork::kAtDisk, 1 * kSecondNs);

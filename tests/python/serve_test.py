@@ -61,6 +61,18 @@ class Serve(unittest.TestCase):
             with echoline.serve(self.config):
                 self.fail("started")
 
+    def test_a_path_that_is_too_long_for_a_socket_is_named_and_nothing_is_left(self):
+        long = self.folder / ("x" * 100)
+        long.mkdir()
+        before, tempfile.tempdir = tempfile.tempdir, str(long)
+        try:
+            with self.assertRaisesRegex(echoline.InvalidArgument, "ready: no socket can be made there: .*set TMPDIR"):
+                with echoline.serve(self.config):
+                    pass
+        finally:
+            tempfile.tempdir = before
+        self.assertEqual(list(long.iterdir()), [])
+
     def test_a_daemon_that_is_never_ready_is_stopped(self):
         self.daemon("#!/bin/sh\necho indexing >&2\nexec sleep 1000\n")
         with self.assertRaisesRegex(echoline.Error, "(?s)not ready within 0.5 s.*indexing"):

@@ -45,15 +45,11 @@ class Daemon:
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
         # door.sock is there before the streams are ready; READY=1 comes after them (sd_notify).
         self._ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        ready = os.path.join(self.runtime_dir, "ready")
-        with contextlib.suppress(FileNotFoundError):  # of a process that was killed
-            os.unlink(ready)
-        self._ready.bind(ready)
-        self._ready.setblocking(False)
         # The kernel sends the death signal when the thread that started the process ends. So set it only in the main
         # thread.
         preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
         try:
+            self._bind_ready()
             command = [find_daemon(), "--config", self._file(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
             for name, value in settings.items():
                 command += ["--set", f"{name}={value}"]
@@ -66,6 +62,17 @@ class Daemon:
         except BaseException:
             self.stop()
             raise
+
+    def _bind_ready(self) -> None:
+        ready = os.path.join(self.runtime_dir, "ready")
+        with contextlib.suppress(FileNotFoundError):  # of a process that was killed
+            os.unlink(ready)
+        try:
+            self._ready.bind(ready)
+        except OSError as error:  # mostly: the path of a socket has at most 107 bytes
+            raise InvalidArgument(f"{ready}: no socket can be made there: {error}; set TMPDIR to another folder, with a "
+                                  "short path") from None
+        self._ready.setblocking(False)
 
     def _file(self, config: Configuration) -> str:
         if isinstance(config, (str, os.PathLike)):

@@ -231,13 +231,14 @@ class Loader:
 
         Raises TimeoutError if no batch was ready within `timeout` seconds.
         """
+        begin = time.monotonic()
         patience = self._patience if timeout is None else min(self._patience, timeout)
-        patient_until = time.monotonic() + patience
         while True:
+            left = None if timeout is None else max(0.0, begin + timeout - time.monotonic())
             try:
-                batch = self._device.next(self._stream_of(), timeout)
+                batch = self._device.next(self._stream_of(), left)
             except LeaseHeld:
-                if time.monotonic() >= patient_until:
+                if time.monotonic() >= begin + patience:
                     raise
                 time.sleep(_POLL_SECONDS)
             except FailedPrecondition:

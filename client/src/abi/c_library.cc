@@ -1,6 +1,7 @@
 // C ABI: versions, texts of errors, types, and the runtime folder.
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "abi/guarded_call.h"
 #include "attach/runtime_dir.h"
@@ -15,12 +16,12 @@ thread_local char last_error[2048] = "";
 
 }  // namespace
 
-int set_last_error(const Error& error) noexcept {
+int set_last_error(int status, std::string_view text) noexcept {
   // The buffer is fixed, so a long text is cut.
-  const std::size_t length = std::min(error.text().size(), sizeof(last_error) - 1);
-  std::memcpy(last_error, error.text().data(), length);
+  const std::size_t length = std::min(text.size(), sizeof(last_error) - 1);
+  std::memcpy(last_error, text.data(), length);
   last_error[length] = '\0';
-  return error.code();
+  return status;
 }
 
 }  // namespace echoline::client

@@ -7,14 +7,15 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "system/error.h"
 #include "system/fork_guard.h"
 
 namespace echoline::client {
 
-// Keeps the text for this thread's echoline_last_error; returns the status number.
-int set_last_error(const Error& error) noexcept;
+// Copies the text for this thread's echoline_last_error; returns the status number.
+int set_last_error(int status, std::string_view text) noexcept;
 
 inline Error forked_error() {
   return {ECHOLINE_FORKED, "this handle belongs to the parent process; attach in the child itself"};
@@ -31,11 +32,11 @@ template <typename Work>
 int guarded(Work work) noexcept {
   try {
     const Error error = work();
-    return error.ok() ? static_cast<int>(ECHOLINE_OK) : set_last_error(error);
+    return error.ok() ? static_cast<int>(ECHOLINE_OK) : set_last_error(error.code(), error.text());
   } catch (const std::bad_alloc&) {
-    return ECHOLINE_RESOURCE_EXHAUSTED;
+    return set_last_error(ECHOLINE_RESOURCE_EXHAUSTED, "this process has no memory left");
   } catch (...) {
-    return ECHOLINE_INTERNAL;
+    return set_last_error(ECHOLINE_INTERNAL, "an exception that the library does not know");
   }
 }
 

@@ -66,9 +66,9 @@ void Cursor::release_prefix(const shm::WriterPage& writer) {
 
 Cursor::Blocker Cursor::blocker(std::uint64_t published, std::uint32_t live) {
   const std::lock_guard lock(mutex_);
-  // The batch in question holds descriptor released_, the oldest one that is not given back.
   // Nothing is held, or the daemon still has room.
   if (released_ >= front_ || published - released_ < live) return Blocker::kNone;
+  // The batch in question holds descriptor released_, the oldest one that is not given back.
   const bool own = holds_[released_ % holds_.size()].taker == this_thread();
   return own ? Blocker::kOwn : Blocker::kOtherThread;
 }

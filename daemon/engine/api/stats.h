@@ -263,7 +263,7 @@ struct StreamStats {
   std::uint64_t source_concurrency = 0;            // requests in flight that the settings allow
   std::uint64_t read_ahead_bytes = 0;              // that a pass may have requested and not used
   std::vector<cache::LevelStats> caches;           // by level, of those there are
-  std::uint64_t records_ordered = 0;               // and not there yet
+  std::uint64_t records_requested = 0;             // and not there yet
   RecentStats recent;
   std::optional<RemoteStats> remote;
   std::optional<ServedStats> served;

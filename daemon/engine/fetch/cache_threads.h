@@ -30,7 +30,7 @@ struct CacheAnswer {
 };
 
 // Any thread may call any method. Look-ups are bounded by the read-ahead, fills by this fetcher's
-// part of kFillBytesMax and the one request that exceeds it. Outlives the shares that it hands out.
+// part of kFillBytesMax and the one request that exceeds it.
 class CacheThreads {
  public:
   static constexpr std::uint64_t kFillBytesMax = 64 << 20;  // of all fetchers of a stream
@@ -56,7 +56,7 @@ class CacheThreads {
   ByteShare take_fill_share(std::uint64_t bytes) { return {fill_bytes_, bytes}; }
   // While this is false, nothing more should be fetched for the fleet.
   bool has_room_for_fills() const {
-    return fill_bytes_.load(std::memory_order_relaxed) < fill_bytes_max_;
+    return fill_bytes_->load(std::memory_order_relaxed) < fill_bytes_max_;
   }
 
  private:
@@ -94,7 +94,7 @@ class CacheThreads {
   Mutex mutex_;
   CondVar work_;
   CondVar fill_work_;
-  std::atomic<std::uint64_t> fill_bytes_{0};  // declared before the shares of it
+  const ByteSum fill_bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::deque<Job> jobs_ ECHOLINE_GUARDED_BY(mutex_);
   std::deque<Fill> fills_ ECHOLINE_GUARDED_BY(mutex_);
   bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;

@@ -50,13 +50,15 @@ void FetchMeter::Times::charge(FetchWork work, std::uint64_t passed_ns) {
 void FetchMeter::sleep(FetchWork work, std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
   present_ = work;
-  asleep_since_ns_ = now_ns;
+  asleep_since_ns_ = std::max(now_ns, accounted_until_ns_);
 }
 
 void FetchMeter::wake(std::uint64_t now_ns) {
   const MutexLock lock(mutex_);
-  times_.charge(present_, now_ns - accounted_until_ns_);
-  accounted_until_ns_ = now_ns;
+  // The caller's time was read before the lock was free: what is seen already stays.
+  const std::uint64_t until_ns = std::max(now_ns, seen_until_ns_);
+  times_.charge(present_, until_ns - accounted_until_ns_);
+  accounted_until_ns_ = until_ns;
   asleep_since_ns_ = 0;
 }
 
@@ -70,8 +72,11 @@ FetchCounters FetchMeter::counters() const {
   MutexLock lock(mutex_);
   Times times = times_;
   const FetchWork present = present_;
-  // Later than any call of sleep() or wake() before.
-  if (asleep_since_ns_ != 0) times.charge(present, monotonic_ns() - asleep_since_ns_);
+  if (asleep_since_ns_ != 0) {
+    // Later than any call of sleep() or wake() before.
+    seen_until_ns_ = monotonic_ns();
+    times.charge(present, seen_until_ns_ - asleep_since_ns_);
+  }
   lock.unlock();
   return {.records = records_.load(kRelaxed),
           .bytes = bytes_.load(kRelaxed),

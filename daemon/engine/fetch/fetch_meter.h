@@ -76,6 +76,8 @@ class FetchMeter {
   Times times_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t accounted_until_ns_ ECHOLINE_GUARDED_BY(mutex_);
   std::uint64_t asleep_since_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;  // 0: the thread is awake
+  // By counters(), of the present sleep.
+  mutable std::uint64_t seen_until_ns_ ECHOLINE_GUARDED_BY(mutex_) = 0;
   FetchWork present_ ECHOLINE_GUARDED_BY(mutex_) = FetchWork::kNone;
   std::uint64_t store_bytes_ = 0;
   std::atomic<std::uint64_t> records_{0};

@@ -1,5 +1,5 @@
-// The I/O thread of one stream: brings the bytes of requested records from cache or store to their
-// items.
+// The I/O thread of one source of a stream: brings the bytes of requested records from cache or
+// store to their items.
 #pragma once
 
 #include <atomic>

@@ -127,7 +127,7 @@ void Chunk::run(std::size_t worker) {
       // The chunk does not count as done, so the batch is never published.
       case RowMaker::Made::kStopped:
         return;
-      case RowMaker::Made::kBytesMissing:
+      case RowMaker::Made::kNotYet:
         // From here on another worker may run this chunk, so nothing of it may be used.
         if (wait_for(*batch_.rows[next_].item)) return;
         break;

@@ -126,12 +126,12 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
   MutexLock lock(item.mutex);
   if (member == nullptr) item.await_unclaimed(lock);
   // A substitute whose bytes have not arrived, for example.
-  if (!item.ready()) return Made::kBytesMissing;
+  if (!item.ready()) return Made::kNotYet;
   // The encoded bytes are used under the lock, or with a claim: prepare_encoded may replace them by
   // the kept form.
   first_use = item.has_encoded();
   // Another worker has replaced the record since the group began: this row begins again, alone.
-  if (member != nullptr && member->attempt != item.attempt) return Made::kBytesMissing;
+  if (member != nullptr && member->attempt != item.attempt) return Made::kNotYet;
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
@@ -162,7 +162,7 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
     const std::uint32_t attempt = item.attempt;
     lock.unlock();
     const bool continues = substitutes_.replace(*planned.item, attempt, status, count);
-    return continues ? Made::kBytesMissing : Made::kStopped;
+    return continues ? Made::kNotYet : Made::kStopped;
   }
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.

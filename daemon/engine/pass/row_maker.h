@@ -26,7 +26,9 @@ class RowMaker {
   RowMaker(std::shared_ptr<StreamCore> core, std::shared_ptr<ring::Ring> ring,
            std::shared_ptr<PassAccount> account, std::uint32_t number);
 
-  enum class Made : std::uint8_t { kDone, kBytesMissing, kStopped };
+  // kNotYet: bytes are missing, or another record has taken the place; call it again when the item
+  // is ready.
+  enum class Made : std::uint8_t { kDone, kNotYet, kStopped };
   // Prepares row `index` of batch.rows at its place in the ring.
   Made make_row(InFlightBatch& batch, std::uint32_t index, std::size_t worker);
   const ChunkSize& chunk_size() const { return chunk_size_; }

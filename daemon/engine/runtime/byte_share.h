@@ -3,22 +3,25 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace echoline::engine {
 
-// Move-only; an empty share counts nothing. The sum outlives its shares; any thread may read it.
+// Shared by its owner and the shares of it, in whatever order they end. Any thread may read it.
+using ByteSum = std::shared_ptr<std::atomic<std::uint64_t>>;
+
+// Move-only; an empty share counts nothing.
 class ByteShare {
  public:
   ByteShare() = default;
-  ByteShare(std::atomic<std::uint64_t>& sum, std::uint64_t bytes) : sum_(&sum), bytes_(bytes) {
-    sum.fetch_add(bytes, std::memory_order_relaxed);
+  ByteShare(ByteSum sum, std::uint64_t bytes) : sum_(std::move(sum)), bytes_(bytes) {
+    sum_->fetch_add(bytes, std::memory_order_relaxed);
   }
-  ByteShare(ByteShare&& other) noexcept
-      : sum_(std::exchange(other.sum_, nullptr)), bytes_(other.bytes_) {}
+  ByteShare(ByteShare&& other) noexcept = default;
   ByteShare& operator=(ByteShare&& other) noexcept {
     const ByteShare old(std::move(*this));
-    sum_ = std::exchange(other.sum_, nullptr);
+    sum_ = std::move(other.sum_);
     bytes_ = other.bytes_;
     return *this;
   }
@@ -27,7 +30,7 @@ class ByteShare {
   }
 
  private:
-  std::atomic<std::uint64_t>* sum_ = nullptr;
+  ByteSum sum_;
   std::uint64_t bytes_ = 0;
 };
 

@@ -226,7 +226,7 @@ AnswerPart first_part(const StreamCore& core, const std::vector<std::uint64_t>& 
 Result<ByteShare> SampleRuns::take(std::uint64_t bytes) {
   ByteShare share(bytes_, bytes);
   // One question is always answered, however large its sample is.
-  const std::uint64_t all = bytes_.load(std::memory_order_relaxed);
+  const std::uint64_t all = bytes_->load(std::memory_order_relaxed);
   if (all <= bytes_max_ || all == bytes) return share;
   refused_.fetch_add(1, std::memory_order_relaxed);
   return Status(Code::kResourceExhausted,

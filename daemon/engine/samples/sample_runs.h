@@ -23,7 +23,7 @@ class SampleRuns {
   Result<std::shared_ptr<SampleRun>> start(const std::shared_ptr<StreamCore>& core,
                                            const SampleQuestion& question, SampleAnswer answer);
 
-  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  std::uint64_t bytes() const { return bytes_->load(std::memory_order_relaxed); }
   std::uint64_t bytes_max() const { return bytes_max_; }
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -32,7 +32,7 @@ class SampleRuns {
   Result<ByteShare> take(std::uint64_t bytes);
 
   const std::uint64_t bytes_max_;
-  std::atomic<std::uint64_t> bytes_{0};
+  const ByteSum bytes_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint64_t> refused_{0};  // questions that found no room
 };
 

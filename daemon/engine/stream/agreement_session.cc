@@ -220,6 +220,7 @@ void AgreementSession::finish(Result<SharedJob::Made> result) {
 }
 
 Status AgreementSession::propose(const Wish& wish, std::uint64_t now_ns) {
+  proposal_.reset();  // all changes of the log are finished: it is not in it
   Wish wanted = wish.has_value() ? wish : wanted_by_ratio(now_ns);
   if (!wanted.has_value() || result_.has_value()) return {};
   ECHOLINE_ASSIGN(const agree::Run::Party party, run_.party(0));
@@ -239,9 +240,7 @@ Status AgreementSession::propose(const Wish& wish, std::uint64_t now_ns) {
   open_since_ns_ = now_ns;
   wanted->by = names_.shown;
   wanted->id = proposal_->id;
-  ECHOLINE_ASSIGN(const bool first, run_.propose(*wanted));
-  if (!first) proposal_.reset();
-  return {};
+  return run_.propose(*wanted).status();
 }
 
 AgreementSession::Wish AgreementSession::wanted_by_ratio(std::uint64_t now_ns) {

@@ -53,7 +53,7 @@ void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumer
   if (missing_jobs.empty()) return;
   const Status status(
       Code::kUnavailable,
-      "no more come than the slots hold until these jobs have attached (publish.jobs): " +
+      "batches stop when the slots are full, until these jobs have attached (publish.jobs): " +
           missing_jobs);
   for (Consumer& consumer : consumers.all()) {
     // Each trainer is notified once, and not before its own two seconds are over.

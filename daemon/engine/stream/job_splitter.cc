@@ -73,9 +73,8 @@ JobSplitter::SlowJobs JobSplitter::slow_jobs_of(const std::shared_ptr<Pass>& pas
 }
 
 plan::Position JobSplitter::start_of_others(const std::shared_ptr<Pass>& pass,
-                                            // Above every position; min() below replaces it,
-                                            // because some job is not slow.
                                             const SlowJobs& slow) const {
+  // Above every position; min() below replaces it, because some job is not slow.
   plan::Position start{plan::kEpochsMax, 0};
   for (const Consumer& consumer : consumers_.all()) {
     if (consumer.pass != pass || consumer.moving || contains(slow, consumer.job)) continue;
@@ -132,7 +131,8 @@ void JobSplitter::move(Consumer& consumer, const Request& request,
 
 void JobSplitter::note_refused(const Request& request, const Status& why, std::uint64_t now_ns) {
   // The jobs are looked at again, because the log should name the present lag.
-  log_warning({"engine", core_.name}, "{}; the others wait, for they cannot go on alone: {}",
+  log_warning({"engine", core_.name},
+              "{}; the other jobs wait for them, because there is no pass for these: {}",
               text(slow_jobs_of(request.pass, now_ns)), why.message());
   retry_ns_ = now_ns + kRetryNs;
   ++counts_.refused;

@@ -198,7 +198,8 @@ bool OrderAgreement::do_round() {
   bool busy = false;
   for (auto& [stream, known] : known_) {
     const Wanted wish = wish_of(stream);
-    if (!known.over) note(stream, known, known.session->follow(wish, monotonic_ns()));
+    if (!known.over.ok() && wish.has_value()) fulfil(stream, known.over);
+    if (known.over.ok()) note(stream, known, known.session->follow(wish, monotonic_ns()));
     busy |= known.session->is_busy() || wish.has_value();
     if (auto result = known.session->take_result()) fulfil(stream, *std::move(result));
   }
@@ -273,11 +274,12 @@ void OrderAgreement::note(const std::string& stream, Known& known, const Status&
     if (std::exchange(failing_, false)) log_info({"engine", stream}, "etcd answers again");
     return;
   }
-  known.over = status.code() == Code::kFailedPrecondition;
-  if (!std::exchange(failing_, !known.over) || failure_log_.due(monotonic_ns())) {
+  const bool is_over = status.code() == Code::kFailedPrecondition;
+  if (is_over) known.over = status;
+  if (!std::exchange(failing_, !is_over) || failure_log_.due(monotonic_ns())) {
     log_warning({"engine", stream}, "the hosts cannot agree on changes: {}", status.message());
   }
-  if (known.over || !known.session->has_proposal()) fulfil(stream, status);
+  if (is_over || !known.session->has_proposal()) fulfil(stream, status);
 }
 
 std::optional<agree::Change> OrderAgreement::wish_of(const std::string& stream) {

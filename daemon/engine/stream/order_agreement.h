@@ -49,7 +49,7 @@ class OrderAgreement {
   struct Known {
     std::uint64_t generation = 0;  // of the stream's name
     std::unique_ptr<AgreementSession> session;
-    bool over = false;  // it takes no part any more
+    Status over{};  // not ok: why it takes no part any more
   };
 
   Result<Made> agree(const std::string& stream, agree::Change change) ECHOLINE_EXCLUDES(mutex_);

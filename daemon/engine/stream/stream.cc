@@ -101,8 +101,8 @@ void Stream::pass_built(Result<BuiltPass> built, std::uint64_t now_ns) {
     if (!outdated) finish_split(*purpose->split, std::move(built), now_ns);
   } else if (!built.ok() && attach_queue_.first() == purpose->connection) {
     attach_queue_.admit_without_pass(check_open(), built.status(), now_ns);
-    // Added even if its trainer has left: the next one in the queue may have its position.
   } else if (built.ok() && !outdated && !attach_queue_.empty() && check_open().ok()) {
+    // Also if its trainer has left: the next one in the queue may have its position.
     passes_.add(built->take(), now_ns);
   }
   admit_waiting(now_ns);

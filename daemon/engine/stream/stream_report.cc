@@ -154,7 +154,7 @@ void report_counters(const StreamCore& core, StreamStats& stats) {
                     .bad = bad,
                     .bytes = counters.served_bytes.load()};
   }
-  stats.records_ordered = fetched.waiting;
+  stats.records_requested = fetched.waiting;
   stats.memory_bytes["cache"] = cache_memory_bytes(core);
   stats.caches = cache_stats(core);
 }

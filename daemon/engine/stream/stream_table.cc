@@ -169,10 +169,9 @@ void StreamTable::log_refused(const Peer& peer, const std::string& name) const {
 }
 
 void StreamTable::note_failure(const std::string& name, std::uint64_t generation,
-                               // With the table's generation: a failure of an earlier stream of
-                               // this name is not noted.
                                const Status& status) {
-  // The stream's threads run before it is in the table, so it may fail before add().
+  // The stream's threads run before it is in the table, so it may fail before add(). A failure of
+  // an earlier stream of this name, which has another generation, is not noted.
   const auto opening = opening_.find(name);
   if (opening == opening_.end() || generations_.of(name) != generation) return;
   Status& failure = opening->second.failure;

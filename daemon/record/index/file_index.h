@@ -43,7 +43,7 @@ class FileIndex final : public Index {
   std::uint64_t memory_bytes() const;
 
   std::size_t root_count() const { return roots_.size(); }
-  const std::string& root(std::size_t shard_index) const { return roots_[shard_index].url; }
+  const std::string& root(std::size_t number) const { return roots_[number].url; }
   // Adds a root as a shard and its files as records, as if the files followed each other. The key
   // is path, NUL, version.
   void store(std::size_t root, StoredIndex& stored) const;

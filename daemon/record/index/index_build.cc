@@ -434,10 +434,14 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
                            const ScanSpec& format, Checksums checksums) {
   const bool all = checksums == Checksums::kAll;
   // Small tables at the start: one small request for each shard, many shards at once.
-  if (format.table_at_start && !all) return {0, 32, 0, true};
+  if (format.table_at_start && !all) {
+    return {.window_bytes = 0, .shards_at_once = 32, .certain = true};
+  }
   const bool local = !shards.empty() && local_path(shards.front().url).has_value();
   // On a local disk, skipping from header to header costs little.
-  if (local && read.throttle().latency() == 0 && !all) return {64 << 10, 4, 0, false};
+  if (local && read.throttle().latency() == 0 && !all) {
+    return {.window_bytes = 64 << 10, .shards_at_once = 4};
+  }
   constexpr std::uint64_t kWindowMin = 4 << 20, kWindowMax = 16 << 20, kAtOnce = 16;
   // With few shards each gets a larger window, so that about as many bytes are in flight.
   const std::uint64_t at_once = std::clamp<std::uint64_t>(shards.size(), 1, kAtOnce);
@@ -445,8 +449,11 @@ ScanSettings scan_settings(const v1::Read& read, const std::vector<source::Objec
   std::uint64_t bytes = 0;
   for (const source::ObjectInfo& shard : shards) bytes += shard.bytes;
   const bool may_hop = !all && bytes > kAtOnce * kWindowMin;
-  return {std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax), kAtOnce,
-          all ? kSkipNothing : kWindowMin, all, may_hop};
+  return {.window_bytes = std::clamp(kAtOnce * kWindowMin / at_once, kWindowMin, kWindowMax),
+          .shards_at_once = kAtOnce,
+          .skip_bytes = all ? kSkipNothing : kWindowMin,
+          .certain = all,
+          .may_hop = may_hop};
 }
 
 Result<StoredIndex> build_index(const std::vector<source::ObjectInfo>& shards, KnownTables known,

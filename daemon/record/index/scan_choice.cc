@@ -43,7 +43,7 @@ void ScanChoice::begin(std::uint64_t now_ns) {
 bool ScanChoice::decide(std::uint64_t now_ns, const ScanOutlook& outlook) {
   rates_[static_cast<std::size_t>(mode_)] =
       static_cast<double>(bytes_) * 1e9 / static_cast<double>(now_ns - begin_ns_);
-  if (mode_ == ScanMode::kRead) forget_hops();
+  if (mode_ == ScanMode::kRead) forget_hops_if_due();
   const ScanMode before = mode_;
   mode_ = should_hop(outlook) ? ScanMode::kHop : ScanMode::kRead;
   // After a change the next measurement begins when the windows of the old mode have landed.
@@ -51,7 +51,7 @@ bool ScanChoice::decide(std::uint64_t now_ns, const ScanOutlook& outlook) {
   return mode_ != before;
 }
 
-void ScanChoice::forget_hops() {
+void ScanChoice::forget_hops_if_due() {
   double& hop = rates_[static_cast<std::size_t>(ScanMode::kHop)];
   if (best_hop_ * 2 < gain_ * rate(ScanMode::kRead) || ++reads_ < reads_until_hops_) return;
   hop = 0;

@@ -39,7 +39,7 @@ class ScanChoice {
 
  private:
   void begin(std::uint64_t now_ns);
-  void forget_hops();
+  void forget_hops_if_due();
   bool should_hop(const ScanOutlook& outlook);
 
   const double gain_;

@@ -83,8 +83,8 @@ class GrpcControlServer final : public ControlServer {
                                               .key = "daemon.control.listen"}));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[this](UniqueFd socket, const Peer& peer) {
-                    acceptors_->accept(std::move(socket), roles_.of_peer(peer));
                     // The kernel names the peer; its role is looked up once for each connection.
+                    acceptors_->accept(std::move(socket), roles_.of_peer(peer));
                   },
                   [this](UniqueFd socket) { accept_tls(std::move(socket)); },
                   [this] {

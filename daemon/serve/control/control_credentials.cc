@@ -95,8 +95,7 @@ class CheckedCredentials final : public grpc::ServerCredentials {
   ~CheckedCredentials() override { grpc_server_credentials_release(credentials_); }
 
  private:
-  // Not used: the constructor has set the check.
-  // A second processor would replace the check, so there is none.
+  // The constructor has set the check, and another processor would replace it.
   void SetAuthMetadataProcessor(
       const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {}
   int AddPortToServer(const std::string& address, grpc_server* server) override {

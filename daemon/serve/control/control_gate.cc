@@ -48,22 +48,25 @@ Result<std::unique_ptr<ControlGate>> ControlGate::open(ControlGateOptions option
     ECHOLINE_ASSIGN(gate->tcp_, listen_tcp(given.key, given.listen));
   }
   // Ends the thread's poll.
-  gate->stop_.reset(::eventfd(0, EFD_CLOEXEC));
-  if (!gate->stop_) return errno_status(errno, "creating an eventfd");
+  gate->stop_event_.reset(::eventfd(0, EFD_CLOEXEC));
+  if (!gate->stop_event_) return errno_status(errno, "creating an eventfd");
   if (!given.path.empty()) {
     ECHOLINE_ASSIGN(gate->unix_, listen_unix(given.path, SOCK_STREAM, given.mode));
   }
   return gate;
 }
 
-ControlGate::~ControlGate() {
+void ControlGate::stop() {
   if (thread_.joinable()) {
     const std::uint64_t one = 1;
-    (void)!::write(stop_.get(), &one, sizeof one);  // an eventfd's counter of 1 always fits
+    (void)!::write(stop_event_.get(), &one, sizeof one);  // an eventfd's counter of 1 always fits
     thread_.join();
   }
+  tcp_.reset();
   // Only if the socket is ours: opening can have failed before.
-  if (unix_) ::unlink(options_.path.c_str());
+  if (!unix_) return;
+  ::unlink(options_.path.c_str());
+  unix_.reset();
 }
 
 void ControlGate::start(ControlGateHandler handler) {
@@ -84,13 +87,13 @@ void ControlGate::run() {
     const bool paused = monotonic_ns() < paused_until_ns_;
     enum : std::size_t { kStop, kUnix, kTcp, kFirstConnection };
     // poll() ignores a negative descriptor.
-    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
+    std::vector<pollfd> watched{{stop_event_.get(), POLLIN, 0},
                                 {paused ? -1 : unix_.get(), POLLIN, 0},
                                 {paused ? -1 : tcp_.get(), POLLIN, 0}};
     for (const ControlPeer& one : connections_) watched.push_back({one.socket.get(), POLLRDHUP, 0});
     // After an error, all `revents` are 0: nothing is ready.
     ::poll(watched.data(), watched.size(), paused ? kPausedTickMs : kTickMs);
-    // The destructor has written to the eventfd.
+    // stop() has written to the eventfd.
     if (watched[kStop].revents != 0) return;
     std::vector<bool> closed(connections_.size());
     for (std::size_t i = 0; i < closed.size(); ++i)

@@ -49,10 +49,12 @@ class ControlGate {
   static Result<std::unique_ptr<ControlGate>> open(ControlGateOptions options);
   ControlGate(const ControlGate&) = delete;
   ControlGate& operator=(const ControlGate&) = delete;
-  // Joins the thread and removes the socket. Accepted connections stay open: the handler owns them.
-  ~ControlGate();
+  ~ControlGate() { stop(); }
 
   void start(ControlGateHandler handler);
+  // Joins the thread, closes the listeners and removes the socket. Accepted connections stay open:
+  // the handler owns them.
+  void stop();
 
   std::uint16_t tcp_port() const;  // 0: no TCP
   std::size_t unix_connections() const { return unix_count_; }
@@ -85,7 +87,7 @@ class ControlGate {
   const ControlGateOptions options_;
   UniqueFd unix_;
   UniqueFd tcp_;
-  UniqueFd stop_;
+  UniqueFd stop_event_;
   ControlGateHandler handler_;
   std::vector<ControlPeer> connections_;
   std::uint64_t paused_until_ns_ = 0;  // while there is no free descriptor

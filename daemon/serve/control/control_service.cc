@@ -2,6 +2,7 @@
 #include "serve/control/control_service.h"
 
 #include <fmt/core.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
@@ -133,7 +134,6 @@ Status ControlService::create(const v1::CreateStreamRequest& request,
   // After the definition was checked: a wrong one is refused at any time.
   ECHOLINE_TRY(may_change());
   ECHOLINE_TRY(daemon_.engine->create_stream(name, stream, progress));
-  // The stream is there already; an error says that it is not kept.
   return request.persist() ? keep(request, stream) : Status();
 }
 
@@ -150,8 +150,9 @@ Status ControlService::may_change() const {
 Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::Stream& stream) {
   // Held until the file is written: a deletion comes before or after both.
   const MutexLock lock(kept_mutex_);
-  // Another call may have deleted the stream since; then nothing must be kept.
-  if (snapshot(request.name()).streams().empty()) {
+  // Another call may have deleted the stream since, or created another one under its name.
+  const auto present = daemon_.engine->definition(request.name());
+  if (!present.ok() || !google::protobuf::util::MessageDifferencer::Equals(*present, stream)) {
     return Status(Code::kCancelled, "the stream was deleted again by another call");
   }
   return daemon_.kept->keep(request.name(), stream)

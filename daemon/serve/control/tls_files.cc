@@ -47,8 +47,7 @@ std::vector<Certificate> certificates_in(const std::string& text) {
   const auto reader = reader_of(text);
   while (X509* one = PEM_read_bio_X509(reader.get(), nullptr, nullptr, nullptr))
     found.emplace_back(one);
-  // Else it would show up at the next TLS connection.
-  // OpenSSL reports the end of the text as an error.
+  // OpenSSL reports the end of the text as an error, which the next TLS connection would find.
   ERR_clear_error();
   return found;
 }

@@ -54,8 +54,8 @@ Result<UniqueFd> take_lock(const std::string& path) {
     }
     // Another daemon ended between our open and our lock and removed the file: we hold a lock on a
     // deleted file, which excludes nobody. Try again.
-    // Ours: only now the file may be changed.
     if (!same_file(lock.get(), name)) continue;
+    // Ours: only now the file may be changed.
     const std::string pid = std::to_string(getpid());
     // For the message of a second daemon.
     if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)

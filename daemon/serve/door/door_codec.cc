@@ -94,8 +94,8 @@ Status check_numbers(const shm::AttachRequest& request) {
   return check_weights(request);
 }
 
-template <std::size_t kBytes>
 // Cut, and zero-terminated, because `to` was zeroed before.
+template <std::size_t kBytes>
 void copy_text(char (&to)[kBytes], std::string_view text) {
   std::memcpy(to, text.data(), std::min(text.size(), kBytes - 1));
 }

@@ -32,8 +32,8 @@ void TrainerAcceptor::accept_ready(std::uint64_t now_ns) {
       admit(std::move(socket), now_ns);
     } else if (out_of_resources(errno)) {
       return pause(errno, now_ns);
-      // EAGAIN: all are accepted. Other errors are looked at again when the listener is ready.
     } else if (errno != EINTR && errno != ECONNABORTED) {
+      // EAGAIN: all are accepted. Other errors are looked at again when the listener is ready.
       return;
     }
   }

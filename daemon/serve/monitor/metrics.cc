@@ -398,7 +398,7 @@ void add_stream(const engine::StreamStats& stream, Families& families) {
   families.add("echoline_stream_meta_files", {name}, stream.meta_files);
   families.add("echoline_passes", {name}, stream.passes);
   families.add("echoline_read_ahead_target_bytes", {name}, stream.read_ahead_target_bytes);
-  families.add("echoline_fetch_queue_records", {name}, stream.records_ordered);
+  families.add("echoline_fetch_queue_records", {name}, stream.records_requested);
   families.add("echoline_ring_slots", {name, "all", "free"}, stream.slots_free);
   families.add("echoline_ring_slots", {name, "all", "filling"}, stream.slots_filling);
   families.add("echoline_ring_slots", {name, "all", "published"}, stream.slots_published);

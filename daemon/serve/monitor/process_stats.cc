@@ -15,8 +15,8 @@
 namespace echoline::serve {
 namespace {
 
-// Read at each scrape, so the value is that of this moment.
-// The number in a line of /proc/self/status, as in "VmRSS:  1234 kB".
+// The number in a line of /proc/self/status, as in "VmRSS:  1234 kB". Read at each scrape, so the
+// value is that of this moment.
 std::uint64_t status_value(const std::string& name) {
   std::ifstream file("/proc/self/status");
   std::string line;

@@ -64,13 +64,11 @@ class GrpcPreparationServer final : public PreparationServer {
   GrpcPreparationServer(const GrpcPreparationServer&) = delete;
   GrpcPreparationServer& operator=(const GrpcPreparationServer&) = delete;
 
-  ~GrpcPreparationServer() override {
-    stop();
-    // Its thread uses the acceptor and the TLS files.
-    gate_.reset();
-  }
+  ~GrpcPreparationServer() override { stop(); }
 
   void stop() override {
+    // First: gRPC would lose the connections that it gets after its shutdown.
+    if (gate_ != nullptr) gate_->stop();
     if (server_ == nullptr) return;
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
     server_->Wait();

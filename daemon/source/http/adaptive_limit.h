@@ -20,7 +20,7 @@ class AdaptiveLimit {
   void set_cap(double cap) {
     limit_ = cap > cap_ ? limit_ + (cap - cap_) : std::min(limit_, cap);
     cap_ = cap;
-    calm();
+    reset_step();
   }
 
   std::size_t limit() const { return static_cast<std::size_t>(std::max(limit_, 1.0)); }
@@ -41,13 +41,13 @@ class AdaptiveLimit {
  private:
   double floor() const { return std::max(1.0, cap_ / 8); }
   // Resets the step up to its smallest size.
-  void calm() { step_ = std::max(0.25, cap_ / 32); }
+  void reset_step() { step_ = std::max(0.25, cap_ / 32); }
 
   void close_window(std::uint64_t now_ns) {
     if (window_end_ns_ == 0) window_end_ns_ = now_ns + kWindowNs;
     if (now_ns < window_end_ns_) return;
     const double share = static_cast<double>(refused_) / static_cast<double>(refused_ + good_);
-    if (refused_ > 0) calm();
+    if (refused_ > 0) reset_step();
     limit_ = std::clamp(limit_ * (1 - share / 2) + step_ * (1 - share), floor(), cap_);
     if (refused_ == 0) step_ = std::min(step_ * 2, cap_);
     good_ = refused_ = 0;

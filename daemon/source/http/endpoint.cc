@@ -1,6 +1,7 @@
 // Loopback is recognised by name or number; anything else counts as the network.
 #include "source/http/endpoint.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include "source/core/address.h"
@@ -12,7 +13,11 @@ bool Endpoint::is_insecure() const {
   const std::string_view name =
       // Without the port. In an IPv6 address colons come before it.
       std::string_view(host).substr(0, bracketed ? host.find(']') + 1 : host.find(':'));
-  return scheme != "https" && name != "localhost" && name != "[::1]" && !name.starts_with("127.");
+  // A name may begin with "127.", too.
+  in_addr address{};
+  const bool is_number = ::inet_pton(AF_INET, std::string(name).c_str(), &address) == 1;
+  return scheme != "https" && name != "localhost" && name != "[::1]" &&
+         !(is_number && name.starts_with("127."));
 }
 
 Result<Endpoint> parse_endpoint(std::string_view text) {

@@ -91,9 +91,9 @@ void EndpointLimit::leave(Member& member) {
 bool EndpointLimit::begin(Member& member) {
   const MutexLock lock(mutex_);
   const std::size_t room = limit_now() - std::min(limit_now(), in_flight_);
-  // A member may start if it has waited longest, or if there is room for all that wait.
+  // A member may start if it has waited longest, or if there is room for all that wait and one
+  // more: then nobody is overtaken.
   const bool is_next = member.waiting_for_room_ && waiting_.front() == &member;
-  // Room for all that wait, and one more: nobody is overtaken.
   if (room == 0 || (!is_next && room <= waiting_.size())) {
     if (!std::exchange(member.waiting_for_room_, true)) waiting_.push_back(&member);
     return false;
@@ -102,7 +102,7 @@ bool EndpointLimit::begin(Member& member) {
   if (is_next) waiting_.pop_front();
   // A member that had not waited longest but found room for all keeps its position, for its other
   // requests.
-  member.waiting_for_room_ = std::find(waiting_.begin(), waiting_.end(), &member) != waiting_.end();
+  member.waiting_for_room_ = member.waiting_for_room_ && !is_next;
   // There may be room for the next one, too.
   wake_next();
   return true;

@@ -37,7 +37,7 @@ class EndpointLimit {
   std::vector<EndpointRates> rates() const;
 
  private:
-  // These five are called by the member of the same name.
+  // All but limit_now are called by members only.
   bool begin(Member& member);
   void end(Member& member, AttemptEnd how, const AnswerSeen& answer, std::uint64_t now_ns);
   // The lower of the two limits.

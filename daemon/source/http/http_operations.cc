@@ -39,6 +39,11 @@ Status given_up(const Status& reason, std::uint32_t attempts) {
                 fmt::format("{}; given up after attempt {}", reason.message(), attempts));
 }
 
+// A request can be signed now.
+bool has_key(const OperationState& state) {
+  return state.operation_->ready(std::time(nullptr)).status.ok();
+}
+
 // An operation that fails again and again.
 void log_failing(const OperationState& state, std::uint64_t timeout_ns, RateLimiter& limiter) {
   const std::uint64_t now_ns = monotonic_ns(), failing_ns = state.without_progress_ns(now_ns);
@@ -80,6 +85,7 @@ bool HttpOperations::check_ready(OperationState& state) {
   if (ready.status.ok()) return true;
   state.last_failure_ = std::move(ready.status);
   if (ready.retry) {
+    state.note_queued(counters_);
     paused_.pause(state, WaitReason::kCredentials, monotonic_ns() + kReadyCheckNs);
   } else {
     never_ready_.push_back(&state);
@@ -94,15 +100,16 @@ void HttpOperations::end_never_ready(std::vector<OperationResult>& ended) {
 }
 
 bool HttpOperations::begin_attempt(OperationState& state) {
-  if (!state.queued_for_replacement_ && !check_ready(state)) return true;
-  if (member_ && !member_->begin()) return false;
-  if (std::exchange(state.queued_for_replacement_, false)) {
-    start_second(state, AttemptRole::kReplacement);
-    return true;
-  }
+  const bool replaces = state.queued_for_replacement_;
+  // A slow answer goes on without a replacement whose credentials have ended in the queue.
+  const bool is_ready = replaces ? has_key(state) : check_ready(state);
+  if (is_ready && member_ && !member_->begin()) return false;
+  state.queued_for_replacement_ = false;
+  if (is_ready && replaces) start_second(state, AttemptRole::kReplacement);
+  if (!is_ready || replaces) return true;
   const HttpRequest request = state.operation_->request(std::time(nullptr));
   // The endpoint is known only now, from the first request.
-  if (!member_ && limits_.limited) {
+  if (!member_) {
     member_.join(request.url, limits_.connections_max, [this] { transfers_.wake(); });
     if (!member_->begin()) return false;
   }
@@ -118,11 +125,9 @@ void HttpOperations::hedge_late(std::uint64_t now_ns) {
 
 // While the store refuses requests, there are no second ones.
 bool HttpOperations::may_send_second(OperationState& state) const {
-  return second_requests_.has_budget() && member_ && !member_->is_reduced() &&
-         state.operation_->ready(std::time(nullptr)).status.ok();
+  return second_requests_.has_budget() && member_ && !member_->is_reduced() && has_key(state);
 }
 
-// Sends a hedge; false if there is no room for one now.
 bool HttpOperations::hedge(OperationState& state) {
   // Only a connection that would be idle otherwise: hedges must not delay first attempts.
   const bool has_room =

@@ -26,7 +26,6 @@ struct OperationLimits {
   std::uint64_t stall_ns = 15'000'000'000;    // without a byte, of one attempt
   std::uint32_t attempts_max = 1'000'000;
   std::size_t connections_max = 32;
-  bool limited = true;  // shares the endpoint's limit with all others of the process
   bool hedged = false;  // sends a second request if an answer is late or slow
   std::string ca_file;
 };
@@ -62,7 +61,6 @@ class HttpOperations {
   // Moves attempts on and waits at most until the deadline (monotonic_ns) for the first event.
   // Appends the operations that ended, with success or failure.
   void step(std::uint64_t deadline_ns, std::vector<OperationResult>& ended);
-
   void wake() { transfers_.wake(); }
   std::vector<EndpointRates> rates() const { return member_.rates(); }
 

@@ -34,12 +34,16 @@ class OperationState {
         queued_since_ns_(monotonic_ns()),
         progress_ns_(queued_since_ns_) {}
 
+  // It has waited in the queue until now: that is no lack of progress, so the deadline moves.
+  void note_queued(SharedCounters& counters) {
+    const std::uint64_t since_ns = std::exchange(queued_since_ns_, monotonic_ns());
+    counters.add_wait(WaitReason::kLimit, queued_since_ns_ - since_ns);
+    progress_ns_ += queued_since_ns_ - since_ns;
+  }
+
   HttpSink& begin(SharedCounters& counters) {
-    const std::uint64_t now = monotonic_ns();
-    counters.add_wait(WaitReason::kLimit, now - queued_since_ns_);
-    // Waiting for room is no lack of progress, so the deadline moves by that time.
-    progress_ns_ += now - queued_since_ns_;
-    if (failures_ == 0) progress_ns_ = now;
+    note_queued(counters);
+    if (failures_ == 0) progress_ns_ = queued_since_ns_;
     answered_ = nullptr;
     hedged_ = false;
     return attempt(0).emplace(AttemptRole::kFirst, *operation_, answered_, counters);
@@ -74,7 +78,9 @@ class OperationState {
   bool is_replaced() {
     if (!has_two()) return false;
     const AttemptSlot slot = has_answer(0) ? 0 : 1;
-    return has_answer(slot) && attempt(slot)->role() == AttemptRole::kReplacement;
+    // A replacement that became slow itself has an answer before that of its own replacement.
+    return has_answer(slot) && attempt(slot)->role() == AttemptRole::kReplacement &&
+           attempt(slot)->begin_ns() > attempt(other(slot))->begin_ns();
   }
   // Bytes per second, as is_slow() measured it last.
   double slow_rate() const { return slow_rate_; }

@@ -63,8 +63,8 @@ void ThroughputSearch::note_disturbance() {
   window_ = {};
 }
 
-std::size_t ThroughputSearch::fewest() const {
-  const double in_flight = rate_ * static_cast<double>(latency_ns_);  // bytes
+std::size_t ThroughputSearch::fewest(double rate) const {
+  const double in_flight = rate * static_cast<double>(latency_ns_);  // bytes
   const auto requests =
       static_cast<std::size_t>(std::ceil(in_flight / std::min(mean_bytes_, kShortestBytes)));
   return std::min(std::max(requests, kLimitMin), cap_);
@@ -123,16 +123,16 @@ void ThroughputSearch::close(double rate, std::size_t most) {
     judge(rate);
     if (before_ != 0 || rest_ > 0) return;  // not decided yet, or failed
     rate_ = rate;
-    // The rate has dropped without a change of the limit: search again, upwards first.
   } else if (rate < kFallenShare * rate_) {
+    // The rate has dropped without a change of the limit: search again, upwards first.
     rest_ = 0;
     next_rest_ = 1;
     downwards_ = false;
   }
-  // Smoothed, because the rate of a window is noisy.
-  rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
-  if (limit_ < fewest()) {
-    set_limit(fewest());
+  // Smoothed, because the rate of a window is noisy; but not where it shows that more are needed.
+  rate_ = rate_ == 0 || limit_ < fewest(rate) ? rate : (rate_ + rate) / 2;
+  if (limit_ < fewest(rate_)) {
+    set_limit(fewest(rate_));
   } else if (rest_ > 0) {
     --rest_;
   } else {
@@ -162,11 +162,10 @@ void ThroughputSearch::judge(double rate) {
 }
 
 void ThroughputSearch::try_limit(std::size_t most) {
-  // A larger limit has no effect if the cap is what limits.
-  // The limit was not used up, so a larger one changes nothing.
+  // A larger limit is not allowed, or changes nothing because this one was not used up.
   if (most < limit_ || limit_ == cap_) downwards_ = true;
   const std::size_t now = std::min(limit_, most);
-  const std::size_t fewer = std::max(now / step_, fewest());
+  const std::size_t fewer = std::max(now / step_, fewest(rate_));
   // Too close to the minimum for a step down.
   if (now < kStep * fewer) downwards_ = false;
   const std::size_t next = downwards_ ? fewer : std::min(limit_ * kStep, cap_);

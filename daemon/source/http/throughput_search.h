@@ -87,8 +87,9 @@ class ThroughputSearch {
   void use_all();
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
-  // What a distant store needs at least; kLimitMin for a near one, and at most the cap.
-  std::size_t fewest() const;
+  // What a distant store with this rate needs at least; kLimitMin for a near one, and at most the
+  // cap.
+  std::size_t fewest(double rate) const;
   // Adds a complete window to the rates.
   void note_rate(const Window& window, double rate, std::uint64_t now_ns);
   // Takes the rate of a complete window.

@@ -158,8 +158,8 @@ Status read_xml(std::string_view xml, const XmlVisitor& on_close) {
     const std::string_view raw = xml.substr(0, mark);
     if (!elements.empty()) {
       if (!append_text(raw, elements.text())) return bad_xml("an unknown entity");
-      // Only white space is allowed before and after the root element.
     } else if (raw.find_first_not_of(kBlank) != std::string_view::npos) {
+      // Only white space is allowed before and after the root element.
       return bad_xml("text outside of the root element");
     }
     if (mark == std::string_view::npos) break;
