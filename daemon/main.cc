@@ -1,6 +1,7 @@
 // echolined: loads the configuration, starts the engine with its streams, opens the door, the
 // control service and monitoring, and drains on a stop signal. Wiring only.
 #include <malloc.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -8,10 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/log.h"
 #include "base/pluralize.h"
+#include "base/system_limit.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/api/engine.h"
@@ -156,6 +159,14 @@ Status run(const Options& options) {
   return Status();
 }
 
+Status run_or_say_limit(const Options& options) {
+  try {
+    return run(options);
+  } catch (const std::system_error& error) {
+    return limit_reached(error);
+  }
+}
+
 int main_with(int argc, char** argv) {
   CLI::App app("Streams, prepares, echoes and shares training batches with this host's trainers.",
                "echolined");
@@ -187,7 +198,9 @@ int main_with(int argc, char** argv) {
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   // Without this, gRPC also prints the errors that it returns as a status.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
-  const Status status = run(options);
+  // A file beyond `ulimit -f` is an error of its write.
+  ::signal(SIGXFSZ, SIG_IGN);
+  const Status status = run_or_say_limit(options);
   if (status.ok()) return 0;
   log_end("echolined", status.message());
   return 1;

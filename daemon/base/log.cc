@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/journal.h"
+#include "base/sanitize_name.h"
 
 namespace echoline {
 namespace {
@@ -70,16 +71,18 @@ void set_log_level(LogLevel level) { logger().set_level(spdlog_level(level)); }
 
 void log_line(LogLevel level, const LogOrigin& origin, std::string_view message) {
   if (!logger().should_log(spdlog_level(level))) return;
-  const std::string text = origin.stream.empty()
-                               ? std::string(message)
-                               : fmt::format("stream {}: {}", origin.stream, message);
+  // Messages have names and texts of others: keys of records, answers of stores.
+  const std::string shown = sanitize_text(message);
+  const std::string text =
+      origin.stream.empty() ? shown : fmt::format("stream {}: {}", origin.stream, shown);
   if (to_journal(level, origin, text)) return;
   logger().log(spdlog_level(level), "{}: {}", origin.module, text);
 }
 
 void log_end(std::string_view program, std::string_view message) {
-  if (to_journal(LogLevel::kError, "", message)) return;
-  fmt::print(stderr, "{}: {}\n", program, message);
+  const std::string shown = sanitize_text(message);
+  if (to_journal(LogLevel::kError, "", shown)) return;
+  fmt::print(stderr, "{}: {}\n", program, shown);
 }
 
 }  // namespace echoline

@@ -9,6 +9,22 @@ constexpr std::string_view kReplacement = "\uFFFD";
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
+// The bytes of a character of UTF-8 that terminals obey: controls (C0, DEL, C1), separators of
+// lines, and marks that change the direction of text. 0: it is none.
+std::size_t hidden_bytes(std::string_view text) {
+  if (is_control(text[0])) return 1;
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;
+  if (byte(0) != 0xe2) return 0;
+  // U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.
+  const bool general = byte(1) == 0x80 &&
+                       (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xa8 && byte(2) <= 0xae));
+  const bool isolates = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
+  return general || isolates ? 3 : 0;
+}
+
 }  // namespace
 
 std::string cut_text(std::string_view text, std::size_t bytes_max) {
@@ -24,6 +40,22 @@ std::string sanitize_name(std::string_view name) {
   std::string shown;
   for (const char& c : to_utf8(cut_text(name, kShownNameBytesMax))) {
     shown += is_control(c) ? kReplacement : std::string_view(&c, 1);
+  }
+  return shown;
+}
+
+std::string sanitize_text(std::string_view text) {
+  const std::string known = to_utf8(cut_text(text, kShownTextBytesMax));
+  std::string shown;
+  shown.reserve(known.size());
+  for (std::size_t i = 0; i < known.size();) {
+    const std::size_t hidden = hidden_bytes(std::string_view(known).substr(i));
+    if (hidden == 0 || known[i] == '\t') {
+      shown += known[i++];
+      continue;
+    }
+    shown += known[i] == '\n' ? std::string_view("\n    ") : kReplacement;
+    i += hidden;
   }
   return shown;
 }

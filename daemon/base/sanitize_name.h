@@ -16,4 +16,10 @@ std::string cut_text(std::string_view text, std::size_t bytes_max);
 // and a long name is cut.
 std::string sanitize_name(std::string_view name);
 
+inline constexpr std::size_t kShownTextBytesMax = 64 << 10;
+
+// A message with several lines in the same way: each further line is indented, so that no text can
+// look like a line of its own. Characters that change the direction of text are replaced, too.
+std::string sanitize_text(std::string_view text);
+
 }  // namespace echoline

@@ -28,5 +28,15 @@ TEST(ShownName, IsCutBetweenCharacters) {
   EXPECT_TRUE(is_utf8(sanitize_name(garbage)));
 }
 
+TEST(ShownText, FurtherLinesAreIndentedAndNothingElseIsObeyedByATerminal) {
+  EXPECT_EQ(sanitize_text("one\n2026-01-01 error: two\x1b[2J\tthree"),
+            "one\n    2026-01-01 error: two\uFFFD[2J\tthree");
+  EXPECT_EQ(sanitize_text("a\u0085b\u202Ec\u2066d\u200Fe\u2028f"),
+            "a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\uFFFDf");
+  EXPECT_EQ(sanitize_text("Überfluß – \u2019 \u20AC"), "Überfluß – \u2019 \u20AC");
+  EXPECT_EQ(sanitize_text(std::string(1 << 20, 'x')).size(), kShownTextBytesMax + 3);
+  EXPECT_EQ(sanitize_text("\xe2"), "\uFFFD");
+}
+
 }  // namespace
 }  // namespace echoline

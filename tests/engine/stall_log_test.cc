@@ -16,13 +16,14 @@ struct Stream {
   Lines lines;
   int reports = 0;
   std::uint64_t now_s = 100;
+  bool here = true;  // the trainer
 
   // Looks once a second while a trainer waits from one time to the other.
   void wait(std::uint64_t from_s, std::uint64_t until_s, WaitCause cause) {
     for (std::uint64_t s = from_s; s <= until_s; ++s) look(s, cause);
   }
   void look(std::uint64_t waited_s, WaitCause cause) {
-    const StallLog::Note note = log.note(waited_s * kSecond, cause, ++now_s * kSecond);
+    const StallLog::Note note = log.note(waited_s * kSecond, cause, here, ++now_s * kSecond);
     if (!note.text.empty()) lines.push_back(note.text);
     reports += note.begins ? 1 : 0;
   }
@@ -39,6 +40,16 @@ TEST(StallLog, ALongWaitHasALineAtTenSecondsAndOneAtItsEnd) {
   stream.wait(0, 5, WaitCause::kFetch);
   ASSERT_EQ(stream.lines.size(), 2U);
   EXPECT_EQ(stream.lines[1], "batches again after 28 s; mostly, the limit was: storage");
+}
+
+TEST(StallLog, ATrainerThatLeavesGotNoBatch) {
+  Stream stream;
+  stream.wait(1, 12, WaitCause::kFetch);
+  stream.here = false;
+  stream.look(0, WaitCause::kFetch);
+  ASSERT_EQ(stream.lines.size(), 2U);
+  EXPECT_EQ(stream.lines[1],
+            "the trainer that waited has left after 12 s; mostly, the limit was: storage");
 }
 
 TEST(StallLog, ShortWaitsHaveNone) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <utility>
 
 namespace echoline::source {
 namespace {
@@ -64,6 +65,20 @@ TEST(ThroughputSearch, ShortAnswersGetTheCapAtOnceAndLongOnesAfterThemFew) {
   run.answer_bytes = kLongAnswer;
   run.go(far, 0.01);
   EXPECT_EQ(run.search.limit(), 16U);
+}
+
+// 16 requests are long and 128 short: each search makes answers of the other kind.
+TEST(ThroughputSearch, AnswersWhoseLengthFollowsFromTheirNumberDoNotBeginSearchesForEver) {
+  Transfer run;
+  run.search.set_cap(128);
+  int begun = 0;
+  bool was_short = false;
+  for (int i = 0; i < 6000; ++i) {
+    run.answer_bytes = 10'000'000 / run.search.limit();
+    run.go(far, 0.02);
+    begun += std::exchange(was_short, run.search.has_short_answers()) != was_short ? 1 : 0;
+  }
+  EXPECT_LE(begun, 12) << "in two minutes";
 }
 
 TEST(ThroughputSearch, LookUpsAreIgnored) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/clock.h"
+#include "engine/runtime/start_threads.h"
 #include "engine/runtime/worker_pool.h"
 
 namespace echoline::engine {
@@ -30,10 +31,10 @@ CacheThreads::CacheThreads(cache::Levels& levels, const FetchTrace& trace, std::
       hooks_(std::move(hooks)),
       fill_bytes_max_(kFillBytesMax / fetchers) {
   const std::uint32_t lookups = fetchers == 1 ? kLookupThreads : kLookupThreadsOfSource;
-  for (std::uint32_t i = 0; i < lookups; ++i) {
-    threads_.emplace_back([this, i] { run_lookups(i); });
-  }
-  threads_.emplace_back([this] { run_fills(); });
+  const auto run = [this, lookups](std::size_t thread) {
+    thread < lookups ? run_lookups(static_cast<std::uint32_t>(thread)) : run_fills();
+  };
+  start_threads(threads_, lookups + 1, run, [this] { stop(); });
 }
 
 void CacheThreads::stop() {

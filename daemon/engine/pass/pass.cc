@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/system_limit.h"
 #include "engine/pass/published_counts.h"
 
 namespace echoline::engine {
@@ -45,7 +46,11 @@ Result<std::shared_ptr<Pass>> Pass::start(std::shared_ptr<StreamCore> core, Opti
                                           std::vector<MemoryBudget::Reservation> reservations) {
   ECHOLINE_ASSIGN(std::shared_ptr<Pass> pass,
                   create(std::move(core), std::move(options), std::move(reservations)));
-  pass->start_thread();
+  try {
+    pass->start_thread();
+  } catch (const std::system_error& error) {
+    return limit_reached(error).with_context("a thread for another pass");
+  }
   return pass;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "engine/runtime/start_threads.h"
 #include "trace/recorder.h"
 
 namespace echoline::engine {
@@ -12,13 +13,13 @@ namespace echoline::engine {
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
 WorkerPool::WorkerPool(std::size_t worker_count) {
-  threads_.reserve(worker_count);
-  for (std::size_t worker = 0; worker < worker_count; ++worker) {
-    threads_.emplace_back([this, worker] { work(worker); });
-  }
+  start_threads(
+      threads_, worker_count, [this](std::size_t worker) { work(worker); }, [this] { stop(); });
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
   // Dropped without the lock: a task may be the last owner of a stream, whose threads push here.
   std::deque<std::shared_ptr<Task>> dropped;
   {

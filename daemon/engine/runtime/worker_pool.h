@@ -23,7 +23,7 @@ class Task {
 // Any thread may push. Destruction ends the workers; tasks that have not begun are dropped.
 class WorkerPool {
  public:
-  // Without workers (0) tasks wait for run_one.
+  // Without workers (0) tasks wait for run_one. std::system_error: too few threads are allowed.
   explicit WorkerPool(std::size_t worker_count);
   ~WorkerPool();
 
@@ -40,6 +40,7 @@ class WorkerPool {
  private:
   void insert(std::shared_ptr<Task> task, bool first) ECHOLINE_EXCLUDES(mutex_);
   void work(std::size_t worker);
+  void stop() ECHOLINE_EXCLUDES(mutex_);
   // The oldest task, which counts as running from now on.
   std::shared_ptr<Task> take_oldest() ECHOLINE_REQUIRES(mutex_);
   void run(std::shared_ptr<Task> task, std::size_t worker) ECHOLINE_EXCLUDES(mutex_);

@@ -14,13 +14,16 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 }  // namespace
 
-StallLog::Note StallLog::note(std::uint64_t waited_ns, WaitCause cause, std::uint64_t now_ns) {
+StallLog::Note StallLog::note(std::uint64_t waited_ns, WaitCause cause, bool here,
+                              std::uint64_t now_ns) {
   Note note;
-  // A shorter wait than at the last look is another one: a batch came in between.
+  // A shorter wait than at the last look is another one: a batch came in between, or the trainer
+  // has left.
   if (const std::uint64_t before_ns = std::exchange(waited_ns_, waited_ns); waited_ns < before_ns) {
     if (stalled_) {
       const auto most = std::max_element(ticks_.begin(), ticks_.end()) - ticks_.begin();
-      note.text = fmt::format("batches again after {} s; mostly, the limit was: {}",
+      note.text = fmt::format("{} after {} s; mostly, the limit was: {}",
+                              here ? "batches again" : "the trainer that waited has left",
                               before_ns / kSecondNs, limit_of(static_cast<WaitCause>(most)));
     }
     stalled_ = false;

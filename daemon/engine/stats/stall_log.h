@@ -21,8 +21,9 @@ class StallLog {
   };
   // `waited_ns`: how long the trainer that has waited longest has waited by now; 0: none waits.
   // There is a line when the wait reaches stall_ns, and one when it is over. Trainers write their
-  // waits themselves, so no two waits have lines within stall_ns.
-  Note note(std::uint64_t waited_ns, WaitCause cause, std::uint64_t now_ns);
+  // waits themselves, so no two waits have lines within stall_ns. `here`: the trainer of the wait
+  // before this look is still attached.
+  Note note(std::uint64_t waited_ns, WaitCause cause, bool here, std::uint64_t now_ns);
 
  private:
   const std::uint64_t stall_ns_;

@@ -57,7 +57,12 @@ void StallWatch::tick(std::uint64_t now_ns) {
   const WaitCause cause = longest == nullptr
                               ? WaitCause::kFetch
                               : longest->pass->hold_up().of_reader(longest->released);
-  const StallLog::Note note = log_.note(most.second, cause, now_ns);
+  const std::list<Consumer>& all = consumers_.all();
+  const bool here = std::any_of(all.begin(), all.end(), [this](const Consumer& consumer) {
+    return consumer.connection == longest_;
+  });
+  const StallLog::Note note = log_.note(most.second, cause, here, now_ns);
+  longest_ = longest == nullptr ? 0 : longest->connection;
   if (note.text.empty()) return;
   const LogOrigin origin{"engine", core_.name};
   log_warning(origin, "{}", note.text);

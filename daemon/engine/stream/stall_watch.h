@@ -38,6 +38,7 @@ class StallWatch {
   const PassSet& passes_;
   const PendingRanks& pending_ranks_;
   StallLog log_;
+  std::uint64_t longest_ = 0;  // the connection of the trainer that waited longest at the last tick
 };
 
 // Slots of all rings of the stream: free, being filled, published.

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "base/processors.h"
+#include "base/system_limit.h"
 #include "config/load.h"
 #include "config/pipeline.h"
 #include "config/values.h"
@@ -56,6 +57,19 @@ Status check_same(const Stream& stream, const std::string& name, const v1::Strea
   return Status(Code::kFailedPrecondition,
                 fmt::format("stream '{}' is there but takes no trainers: {}; delete it first", name,
                             open.message()));
+}
+
+// Opening starts threads and opens files.
+Result<std::unique_ptr<Stream>> open_within_limits(const StreamOpener& opener,
+                                                   const std::string& name,
+                                                   const v1::Stream& definition,
+                                                   const record::ProgressFunction& progress,
+                                                   std::function<void(const Status&)> fail) {
+  try {
+    return opener.open(name, definition, progress, std::move(fail));
+  } catch (const std::system_error& error) {
+    return limit_reached(error);
+  }
 }
 
 Result<AccessList> access_of(const std::string& name, const v1::Stream& definition) {
@@ -168,8 +182,8 @@ Status StreamRegistry::create_stream(const std::string& name, const v1::Stream& 
     }
     return progress ? progress(seen) : Status();
   };
-  Result<std::unique_ptr<Stream>> opened = opener_.open(
-      name, definition, note,
+  Result<std::unique_ptr<Stream>> opened = open_within_limits(
+      opener_, name, definition, note,
       [this, name, generation](const Status& status) { driver_.fail(name, generation, status); });
   if (opened.ok()) {
     add(name, std::move(opened).value(), generation);

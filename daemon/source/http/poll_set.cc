@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -24,7 +25,7 @@ int ms_until(std::uint64_t deadline_ns) {
 
 PollSet::PollSet()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)), event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  ECHOLINE_CHECK(epoll_ && event_);
+  if (!epoll_ || !event_) throw std::system_error(errno, std::generic_category());
   watch(event_.get(), EPOLLIN);
 }
 

@@ -16,6 +16,7 @@ namespace echoline::source {
 // number of descriptors.
 class PollSet {
  public:
+  // std::system_error: there are too few descriptors.
   PollSet();
 
   // Adds, changes or (with 0) removes a descriptor: `events` is EPOLLIN, EPOLLOUT or both.

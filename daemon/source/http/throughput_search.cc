@@ -29,12 +29,20 @@ void ThroughputSearch::begin_at(std::size_t limit) {
   set_limit(std::min(limit, cap_));
 }
 
-bool ThroughputSearch::note_size(std::uint64_t bytes) {
+bool ThroughputSearch::note_size(std::uint64_t bytes, std::uint64_t now_ns) {
   // A moving mean over about eight answers. A single very long one does not make all of them long.
   mean_bytes_ += (std::min(static_cast<double>(bytes), 2 * kLongBytes) - mean_bytes_) / 8;
-  // Between the two sizes the present kind stays: no search begins again and again.
+  // Between the two sizes the present kind stays.
   if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
-  if (std::exchange(short_answers_, mean_bytes_ < kShortBytes) == short_answers_) return false;
+  const bool is_short = mean_bytes_ < kShortBytes;
+  // More requests are shorter ones, so a search can change the kind itself. So that it does not
+  // begin again and again, a kind lasts twice as long as the one before.
+  const std::uint64_t lasted_ns = now_ns - kind_since_ns_;
+  const std::uint64_t rest_ns = kinds_ < 2 ? 0 : kWindowNs << (kinds_ - 2);
+  if (is_short == short_answers_ || lasted_ns < rest_ns) return false;
+  kinds_ = lasted_ns > kKindRestMaxNs ? 1 : kinds_ + 1;
+  kind_since_ns_ = now_ns;
+  short_answers_ = is_short;
   begin_at(short_answers_ ? cap_ : start_);
   return true;
 }
@@ -73,7 +81,7 @@ std::size_t ThroughputSearch::fewest(double rate) const {
 void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
   // Small answers are look-ups, whose rate says nothing.
-  if (answer.bytes < kRatedMin || note_size(answer.bytes)) return;
+  if (answer.bytes < kRatedMin || note_size(answer.bytes, now_ns)) return;
   if (answer.waited_ns != 0 && (latency_ns_ == 0 || answer.waited_ns < latency_ns_)) {
     latency_ns_ = answer.waited_ns;
   }

@@ -48,6 +48,8 @@ class ThroughputSearch {
   // Smaller answers take the time of the latency only, so fewer requests are never faster.
   static constexpr double kTinyBytes = 32 << 10;
   static constexpr std::uint32_t kRestMax = 64;  // windows
+  static constexpr std::uint64_t kKindRestMaxNs =
+      64'000'000'000;  // of a kind that the search makes
   static constexpr double kKeepShare = 0.95;
   static constexpr double kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
@@ -82,13 +84,12 @@ class ThroughputSearch {
     std::size_t in_flight = 0;  // at each end, summed
   };
   // Notes the size of an answer; true if a new search has begun because of it.
-  bool note_size(std::uint64_t bytes);
+  bool note_size(std::uint64_t bytes, std::uint64_t now_ns);
   // The cap, without a trial.
   void use_all();
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
-  // What a distant store with this rate needs at least; kLimitMin for a near one, and at most the
-  // cap.
+  // What a distant store with this rate needs at least; kLimitMin for a near one.
   std::size_t fewest(double rate) const;
   // Adds a complete window to the rates.
   void note_rate(const Window& window, double rate, std::uint64_t now_ns);
@@ -107,6 +108,8 @@ class ThroughputSearch {
   std::size_t step_ = kStep;
   bool downwards_ = false;
   bool short_answers_ = false;
+  std::uint32_t kinds_ = 0;  // in sequence, none of which lasted long
+  std::uint64_t kind_since_ns_ = 0;
   double mean_bytes_ = 1 << 20;  // of the last answers; at first a guess
   // The least time from a request to the first byte of its answer, ever seen: later ones contain
   // the queue that the requests make themselves. 0: none yet.

@@ -18,6 +18,11 @@
 namespace echoline::source {
 namespace {
 
+// Some stores send empty pages while they skip deleted objects.
+constexpr std::size_t kEmptyPagesMax = 10'000;
+// Addresses and versions of so many take about 2 GB.
+constexpr std::size_t kObjectsMax = 20'000'000;
+
 Status nothing_there(const Address& address) {
   return Status(
       Code::kNotFound,
@@ -155,7 +160,8 @@ Result<ListPage> ObjectListing::list_page(const ListQuery& query) {
 Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& address) {
   std::vector<ObjectInfo> infos;
   ListQuery query = query_of(address);
-  std::string first_key;  // of the last page
+  std::string first_key;        // of the last page
+  std::size_t empty_pages = 0;  // in sequence
   for (bool more = true; more;) {
     ECHOLINE_ASSIGN(ListPage page, list_page(query));
     if (page.ambiguous) {
@@ -174,6 +180,15 @@ Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& addre
     const std::string key = page.entries.empty() ? std::string() : page.entries.front().key;
     if (more && (page.next == query.continuation || (!key.empty() && key == first_key)))
       return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
+    // An endless one would fill the memory, or never end.
+    empty_pages = page.entries.empty() ? empty_pages + 1 : 0;
+    if (empty_pages > kEmptyPagesMax || infos.size() > kObjectsMax) {
+      return Status(Code::kResourceExhausted,
+                    fmt::format("{}: the listing has {} after {} objects; name fewer objects in "
+                                "read.url, or check the store",
+                                address.url(), empty_pages > 0 ? "only empty pages" : "no end",
+                                infos.size()));
+    }
     query.continuation = std::move(page.next);
     first_key = key;
   }
