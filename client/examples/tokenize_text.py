@@ -22,8 +22,13 @@ def documents_of(path, key):
     """The texts of a file; `key` is None where a line is the text itself."""
     with open(path, encoding="utf-8") as file:
         for line in file:
-            if line.strip():
+            if not line.strip():
+                continue
+            try:
                 yield line.rstrip("\n") if key is None else json.loads(line)[key]
+            except (json.JSONDecodeError, KeyError, TypeError):
+                raise SystemExit(f"{path}: no JSON object with a member {key!r}: {line[:60]!r}; --lines takes plain text, "
+                                 "--key names another member") from None
 
 
 def write_tokens(out, tokenizer, documents, dtype, end):
@@ -63,12 +68,13 @@ def main():
         raise SystemExit(f"{options.tokenizer} has no token {options.end}")
     dtype = "uint16" if tokenizer.get_vocab_size() < 65500 else "int32"
     documents = documents_of(options.text, None if options.lines else options.key)
-    with open(options.prefix + ".bin", "wb") as out:
+    with open(options.prefix + ".bin.part", "wb") as out:
         lengths = write_tokens(out, tokenizer, documents, dtype, end)
-    # The index comes last, and as a whole: without it, the tokens are no data set.
     with open(options.prefix + ".idx.part", "wb") as out:
         write_index(out, lengths, dtype)
-    os.replace(options.prefix + ".idx.part", options.prefix + ".idx")
+    # Both as a whole, the index last: without it, the tokens are no data set.
+    for end_of_name in (".bin", ".idx"):
+        os.replace(options.prefix + end_of_name + ".part", options.prefix + end_of_name)
     print(f"{len(lengths)} documents, {lengths.sum(dtype=np.int64)} tokens of type {dtype}")
 
 

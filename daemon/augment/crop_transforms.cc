@@ -38,9 +38,11 @@ class RandomCropOp final : public Crop {
   Result<ImageSize> size_after(const ImageSize& in) const override {
     const ImageSize padded = padded_size(in);
     if (padded.height >= size().height && padded.width >= size().width) return size();
-    return Status(Code::kInvalidArgument,
-                  fmt::format("a crop of {} x {} does not fit in {} x {} pixels with padding {}",
-                              size().height, size().width, in.height, in.width, padding_));
+    return Status(
+        Code::kInvalidArgument,
+        fmt::format("a crop of {} x {} does not fit in {} x {} pixels with padding {}; a resize "
+                    "before it, or more padding, makes room",
+                    size().height, size().width, in.height, in.width, padding_));
   }
 
   Corner corner(const UseKey& key, const ImageSize& in) const override {

@@ -27,4 +27,14 @@ Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& at
   return records;
 }
 
+Status check_bad(const TriedRecords& records, const engine::StreamCore& core) {
+  const std::uint64_t most = core.bad_records->most();
+  if (records.bad <= most) return {};
+  return Status(
+      Code::kDataLoss,
+      fmt::format("{} of {} records that were tried are bad, and bad_records.limit allows "
+                  "{} in an epoch; the first one: {}",
+                  records.bad, records.tried, most, records.first_error));
+}
+
 }  // namespace echoline::cli

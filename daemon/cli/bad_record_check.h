@@ -18,5 +18,7 @@ struct TriedRecords {
 // ones, because a record costs the unpacking of all before it). An error: a record cannot be read.
 // Blocks.
 Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts);
+// An error if there are more bad ones than an epoch may have: a training would end in it.
+Status check_bad(const TriedRecords& records, const engine::StreamCore& core);
 
 }  // namespace echoline::cli

@@ -80,7 +80,8 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
   if (!checked.looked) return "  data: not checked\n";
   if (!checked.indexed) {
     return fmt::format(
-        "  data: found; epoch and memory are known after indexing; run 'echoline index {}'\n",
+        "  data: found; epoch, echo window and memory can be checked after indexing; run 'echoline "
+        "index {}'\n",
         file);
   }
   const Memory& memory = checked.memory;
@@ -123,8 +124,9 @@ std::string not_checked_text(const CheckedStreams& all) {
                         pluralize(without_server, "stream"));
   }
   if (unindexed > 0) {
-    text += fmt::format(", without the memory of {} that no index exists for",
-                        pluralize(unindexed, "stream"));
+    text +=
+        fmt::format(", without what has to be indexed first: records, echo window and memory of {}",
+                    pluralize(unindexed, "stream"));
   }
   return text;
 }

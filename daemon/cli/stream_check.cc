@@ -139,6 +139,7 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
   ECHOLINE_TRY(ask_preparation_servers(name, stream, daemon, core.sample_fingerprint, checked));
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
   ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));
+  ECHOLINE_TRY(check_bad(checked.tried, core));
   return checked.code.empty() ? Status() : check_repeatable(core, attempts);
 }
 

@@ -47,10 +47,15 @@ Status check_loaded(const Function& function, const Outcome& outcome, const std:
                   fmt::format("{}: the process {}{}{}", what, outcome.reason,
                               written.empty() ? "" : "; it wrote:\n", written));
   const Reply& reply = outcome.reply;
-  if (reply.kind == ReplyKind::kNotLoaded)
+  if (reply.kind == ReplyKind::kNotLoaded) {
+    const char* remedy =
+        reply.summary.starts_with("ModuleNotFoundError")
+            ? "; `interpreter` of the step, or ECHOLINE_PYTHON, names another Python"
+            : "";
     return Status(Code::kInvalidArgument,
-                  fmt::format("{}: {}{}{}", what, printable(reply.summary),
+                  fmt::format("{}: {}{}{}{}", what, printable(reply.summary), remedy,
                               reply.details.empty() ? "" : "\n", printable(reply.details)));
+  }
   return check_length(function, reply.length).with_context(what);
 }
 

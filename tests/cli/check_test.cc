@@ -69,7 +69,9 @@ class Check : public ::testing::Test {
 TEST_F(Check, OfDataWithoutAnIndexSaysThatTheyAreThere) {
   const CommandResult good = check({});
   ASSERT_EQ(good.status, 0) << good.err;
-  EXPECT_THAT(good.out, HasSubstr("data: found; epoch and memory are known after indexing"));
+  EXPECT_THAT(
+      good.out,
+      HasSubstr("data: found; epoch, echo window and memory can be checked after indexing"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("state")));
   index();
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
@@ -85,11 +87,17 @@ TEST_F(Check, TriesRecordsFromAllShardsAndCountsBadOnes) {
   std::ofstream(shard, std::ios::binary) << bytes;
   check({});  // writes the configuration
   index();
-  const CommandResult result = check({});
+  const CommandResult too_many = check({});
+  EXPECT_EQ(too_many.status, 1);
+  EXPECT_THAT(too_many.err, HasSubstr("5 of 16 records that were tried are bad, and "
+                                      "bad_records.limit allows 1 in an epoch; the first one: "
+                                      "sample 41 (key "));
+  const std::vector<std::string> limit = {"{pipeline", "{bad_records: {limit: 0.5}, pipeline"};
+  const CommandResult result = check(limit);
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("ok, except for bad records in 1 stream\n"));
   EXPECT_THAT(result.out, HasSubstr("  records tried: 16, bad: 5\n    sample 41 (key "));
-  const auto json = nlohmann::json::parse(check({}, {"--json"}).out)["streams"]["train"];
+  const auto json = nlohmann::json::parse(check(limit, {"--json"}).out)["streams"]["train"];
   EXPECT_EQ(json["records_tried"], 16);
   EXPECT_EQ(json["records_bad"], 5);
 }
@@ -102,9 +110,10 @@ TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {
   std::filesystem::remove_all(folder_.file("state"));
   ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/shard-000001.tar.echoline-index")));
   const std::string unindexed = check({}).out;
-  EXPECT_THAT(unindexed, HasSubstr("epoch and memory are known after indexing"));
+  EXPECT_THAT(unindexed, HasSubstr("can be checked after indexing"));
   EXPECT_THAT(unindexed,
-              HasSubstr(": ok, without the memory of 1 stream that no index exists for\n"));
+              HasSubstr(": ok, without what has to be indexed first: records, echo window and "
+                        "memory of 1 stream\n"));
 }
 
 TEST_F(Check, OfAShardThatIsMissingGivesThePlaceOfItsAddress) {

@@ -42,6 +42,8 @@ class BadRecords {
                bool count = true) ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
 
   std::map<std::string, std::uint64_t> counts() const;
+  // So many may be bad in an epoch.
+  std::uint64_t most() const { return policy_.replace ? limit_count_ : 0; }
 
  private:
   // Logs a bad record the first time it is met.

@@ -21,15 +21,15 @@ KeptOrder OrderWriter::files_of(const StreamCore& core) const {
 void OrderWriter::write(const StreamCore& core, const OrderSettings& settings) {
   const KeptOrder files = files_of(core);
   if (files.name().empty()) return;
-  const MutexLock lock(mutex_);
-  const auto [at, is_new] = waiting_.try_emplace(files.name(), Waiting{files, settings});
-  if (is_new) {
-    loop_.post([this, name = files.name()] { write_next(name); });
-    return;
+  {
+    const MutexLock lock(mutex_);
+    const auto [at, is_new] = waiting_.try_emplace(files.name(), Waiting{files, settings});
+    OrderSettings& kept = at->second.settings;
+    if (settings.factor) kept.factor = settings.factor;
+    if (settings.weights) kept.weights = settings.weights;
+    if (!is_new) return;
   }
-  OrderSettings& kept = at->second.settings;
-  if (settings.factor) kept.factor = settings.factor;
-  if (settings.weights) kept.weights = settings.weights;
+  loop_.post([this, name = files.name()] { write_next(name); });
 }
 
 void OrderWriter::remove(const StreamCore& core) {
