@@ -1,8 +1,10 @@
-// Limits how often a message is logged that others can provoke.
+// Limits how often messages are logged that others can provoke.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace echoline {
 
@@ -20,6 +22,27 @@ class RateLimiter {
  private:
   const std::uint64_t pause_ns_;
   std::atomic<std::uint64_t> next_ns_{0};
+};
+
+// For messages that come in crowds, such as those of a job's trainers. One thread at a time.
+class LineBudget {
+ public:
+  static constexpr std::uint32_t kLines = 200;
+  static constexpr std::uint64_t kTimeNs = 60'000'000'000;
+
+  // What the line ends with, or nothing if there are kLines within kTimeNs.
+  std::optional<std::string_view> take(std::uint64_t now_ns) {
+    if (now_ns >= end_ns_) {
+      end_ns_ = now_ns + kTimeNs;
+      left_ = kLines;
+    }
+    if (left_ == 0) return std::nullopt;
+    return --left_ > 0 ? "" : " (no more such lines within a minute of the first one)";
+  }
+
+ private:
+  std::uint64_t end_ns_ = 0;
+  std::uint32_t left_ = 0;
 };
 
 }  // namespace echoline

@@ -29,5 +29,13 @@ TEST(RateLimiter, IsDueToOneOfMany) {
   EXPECT_EQ(said, 1);
 }
 
+TEST(LineBudget, SaysAtTheLastLineThatMoreAreLeftOut) {
+  LineBudget budget;
+  for (std::uint32_t i = 1; i < LineBudget::kLines; ++i) EXPECT_EQ(budget.take(5), "");
+  EXPECT_EQ(budget.take(6), " (no more such lines within a minute of the first one)");
+  EXPECT_EQ(budget.take(LineBudget::kTimeNs + 4), std::nullopt);
+  EXPECT_EQ(budget.take(LineBudget::kTimeNs + 5), "");
+}
+
 }  // namespace
 }  // namespace echoline

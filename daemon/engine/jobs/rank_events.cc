@@ -83,7 +83,7 @@ std::vector<TrainerNotice> RankEvents::look(const std::list<Consumer>& consumers
 }
 
 bool RankEvents::report_gone(const Gone& gone, const std::list<Consumer>& consumers,
-                             std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
+                             std::uint64_t now_ns, std::vector<TrainerNotice>& notices) {
   // The start time tells the process from a later one with the same id. It is 0 for a process in
   // another container, which counts as one that left.
   const bool died = gone.begin_ticks != 0 && process_begin(gone.peer.pid) != gone.begin_ticks;
@@ -93,7 +93,9 @@ bool RankEvents::report_gone(const Gone& gone, const std::list<Consumer>& consum
   const std::string who =
       fmt::format("job {} rank {}/{}", gone.job.name, gone.rank, gone.job.world_size);
   const char* how = died ? "is gone with its process" : "left";
-  log_info({"engine", stream_name_}, "{} {} at {}", who, how, text(gone.position));
+  if (const auto end = lines_.take(now_ns)) {
+    log_info({"engine", stream_name_}, "{} {} at {}{}", who, how, text(gone.position), *end);
+  }
   // A trainer that loads a state attaches again; one that leaves at an epoch's end may be done.
   if (gone.position.row == 0 || (!died && is_attached(gone.job, gone.rank, consumers))) return true;
   notify_job(gone.job, consumers,

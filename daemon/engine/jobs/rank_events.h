@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rate_limiter.h"
 #include "engine/api/attach.h"
 #include "engine/jobs/consumer.h"
 
@@ -38,7 +39,7 @@ class RankEvents {
 
   // Adds the notices about a trainer that is gone; false while it is not known whether it died.
   bool report_gone(const Gone& gone, const std::list<Consumer>& consumers, std::uint64_t now_ns,
-                   std::vector<TrainerNotice>& notices) const;
+                   std::vector<TrainerNotice>& notices);
   // Adds the notices about ranks whose batches differ.
   void compare_ranks(const std::list<Consumer>& consumers, std::uint64_t now_ns,
                      std::vector<TrainerNotice>& notices);
@@ -49,6 +50,7 @@ class RankEvents {
   // look, and when it was last reported.
   std::map<Job, plan::Position> suspected_;
   std::map<Job, std::uint64_t> reported_ns_;
+  LineBudget lines_;  // about trainers that are gone
 };
 
 // Notifies all ranks of a job that are attached.

@@ -23,9 +23,11 @@ void Attendance::add(Consumer consumer, const JoinedPass& joined, bool reattache
   const bool begins = !reattaches && !consumers_.has_job(consumer.job);
   // Before the consumer is added: has_job() must see the others only.
   pending_ranks_.note_rank(consumer, joined.reader.first_sequence, begins, consumer.attached_ns);
-  log_info({"engine", core_.name}, "job {} rank {}/{} attached at epoch {} row {}",
-           consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
-           consumer.start.row);
+  if (const auto end = lines_.take(consumer.attached_ns)) {
+    log_info({"engine", core_.name}, "job {} rank {}/{} attached at epoch {} row {}{}",
+             consumer.job.name, consumer.rank, consumer.job.world_size, consumer.start.epoch,
+             consumer.start.row, *end);
+  }
   // Also before it is added, so that it is not compared with itself.
   notify_of_newcomer(core_.name, consumer, consumers_, notices);
   meter_.begin(consumer, reattaches);

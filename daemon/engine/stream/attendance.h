@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/rate_limiter.h"
 #include "engine/api/attach.h"
 #include "engine/jobs/attach_call.h"
 #include "engine/jobs/consumers.h"
@@ -54,6 +55,7 @@ class Attendance {
   PendingRanks pending_ranks_;
   RankEvents rank_events_;
   StreamMeter meter_;
+  LineBudget lines_;
 };
 
 }  // namespace echoline::engine
