@@ -1,5 +1,7 @@
 #include "base/sanitize_name.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
 
 namespace echoline {
@@ -25,6 +27,20 @@ std::size_t hidden_bytes(std::string_view text) {
   return general || isolates ? 3 : 0;
 }
 
+std::string replace_hidden(std::string_view text, std::string_view line_break,
+                           std::string_view tab) {
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t hidden = hidden_bytes(text);
+    shown += hidden == 0       ? text.substr(0, 1)
+             : text[0] == '\n' ? line_break
+             : text[0] == '\t' ? tab
+                               : kReplacement;
+    text.remove_prefix(std::max<std::size_t>(hidden, 1));
+  }
+  return shown;
+}
+
 }  // namespace
 
 std::string cut_text(std::string_view text, std::size_t bytes_max) {
@@ -37,27 +53,11 @@ std::string cut_text(std::string_view text, std::size_t bytes_max) {
 }
 
 std::string sanitize_name(std::string_view name) {
-  std::string shown;
-  for (const char& c : to_utf8(cut_text(name, kShownNameBytesMax))) {
-    shown += is_control(c) ? kReplacement : std::string_view(&c, 1);
-  }
-  return shown;
+  return replace_hidden(to_utf8(cut_text(name, kShownNameBytesMax)), kReplacement, kReplacement);
 }
 
 std::string sanitize_text(std::string_view text) {
-  const std::string known = to_utf8(cut_text(text, kShownTextBytesMax));
-  std::string shown;
-  shown.reserve(known.size());
-  for (std::size_t i = 0; i < known.size();) {
-    const std::size_t hidden = hidden_bytes(std::string_view(known).substr(i));
-    if (hidden == 0 || known[i] == '\t') {
-      shown += known[i++];
-      continue;
-    }
-    shown += known[i] == '\n' ? std::string_view("\n    ") : kReplacement;
-    i += hidden;
-  }
-  return shown;
+  return replace_hidden(to_utf8(cut_text(text, kShownTextBytesMax)), "\n    ", "\t");
 }
 
 }  // namespace echoline

@@ -12,14 +12,14 @@ inline constexpr std::size_t kShownNameBytesMax = 200;
 // The text, or its beginning and "..." if it is longer. Never cuts inside a UTF-8 character.
 std::string cut_text(std::string_view text, std::size_t bytes_max);
 
-// The name as one line of well-formed UTF-8: control characters and invalid bytes become U+FFFD,
-// and a long name is cut.
+// The name as one line of well-formed UTF-8: control characters, marks that change the direction of
+// text and invalid bytes become U+FFFD, and a long name is cut.
 std::string sanitize_name(std::string_view name);
 
 inline constexpr std::size_t kShownTextBytesMax = 64 << 10;
 
-// A message with several lines in the same way: each further line is indented, so that no text can
-// look like a line of its own. Characters that change the direction of text are replaced, too.
+// A message in the same way, but with tabs and lines: each further line is indented, so that no
+// text can look like a line of its own.
 std::string sanitize_text(std::string_view text);
 
 }  // namespace echoline

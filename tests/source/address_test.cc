@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "source/core/hub_address.h"
+#include "source/http/endpoint.h"
 
 namespace echoline::source {
 namespace {
@@ -128,6 +129,16 @@ TEST(Address, ContentOnTheHubHasItsNameWithoutTheRevision) {
 TEST(Address, APathWithAColonIsAPath) {
   EXPECT_EQ(parse_address("folder/a://b")->path, "folder/a://b");
   EXPECT_EQ(parse_address("a:b")->path, "a:b");
+}
+
+TEST(Endpoint, OnlyNumbersOfThisMachineAreLoopbackNotNamesThatBeginAlike) {
+  const auto insecure = [](const char* text) { return parse_endpoint(text)->is_insecure(); };
+  EXPECT_FALSE(insecure("http://127.0.0.2:9000"));
+  EXPECT_FALSE(insecure("http://localhost"));
+  EXPECT_FALSE(insecure("http://[::1]:80"));
+  EXPECT_FALSE(insecure("https://127.example.com"));
+  EXPECT_TRUE(insecure("http://127.example.com"));
+  EXPECT_TRUE(insecure("http://10.0.0.1"));
 }
 
 }  // namespace

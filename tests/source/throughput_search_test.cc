@@ -73,12 +73,12 @@ TEST(ThroughputSearch, AnswersWhoseLengthFollowsFromTheirNumberDoNotBeginSearche
   run.search.set_cap(128);
   int begun = 0;
   bool was_short = false;
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < 60'000; ++i) {
     run.answer_bytes = 10'000'000 / run.search.limit();
     run.go(far, 0.02);
     begun += std::exchange(was_short, run.search.has_short_answers()) != was_short ? 1 : 0;
   }
-  EXPECT_LE(begun, 12) << "in two minutes";
+  EXPECT_LE(begun, 30) << "in 20 minutes";
 }
 
 TEST(ThroughputSearch, LookUpsAreIgnored) {

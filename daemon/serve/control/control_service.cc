@@ -153,7 +153,7 @@ Status ControlService::keep(const v1::CreateStreamRequest& request, const v1::St
   // Another call may have deleted the stream since, or created another one under its name.
   const auto present = daemon_.engine->definition(request.name());
   if (!present.ok() || !google::protobuf::util::MessageDifferencer::Equals(*present, stream)) {
-    return Status(Code::kCancelled, "the stream was deleted again by another call");
+    return Status(Code::kCancelled, "another call has deleted the stream or created another one");
   }
   return daemon_.kept->keep(request.name(), stream)
       .with_context("the stream is there, but will not outlive the daemon");

@@ -36,11 +36,11 @@ bool ThroughputSearch::note_size(std::uint64_t bytes, std::uint64_t now_ns) {
   if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
   const bool is_short = mean_bytes_ < kShortBytes;
   // More requests are shorter ones, so a search can change the kind itself. So that it does not
-  // begin again and again, a kind lasts twice as long as the one before.
+  // begin again and again, a kind lasts twice as long as the one before, up to kKindRestMaxNs.
   const std::uint64_t lasted_ns = now_ns - kind_since_ns_;
   const std::uint64_t rest_ns = kinds_ < 2 ? 0 : kWindowNs << (kinds_ - 2);
   if (is_short == short_answers_ || lasted_ns < rest_ns) return false;
-  kinds_ = lasted_ns > kKindRestMaxNs ? 1 : kinds_ + 1;
+  kinds_ = lasted_ns > 2 * kKindRestMaxNs ? 1 : std::min(kinds_ + 1, kKindsMax);
   kind_since_ns_ = now_ns;
   short_answers_ = is_short;
   begin_at(short_answers_ ? cap_ : start_);

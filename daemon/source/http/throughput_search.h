@@ -47,9 +47,9 @@ class ThroughputSearch {
   static constexpr std::uint64_t kRatedMin = 4096;  // smaller answers are look-ups: ignored
   // Smaller answers take the time of the latency only, so fewer requests are never faster.
   static constexpr double kTinyBytes = 32 << 10;
-  static constexpr std::uint32_t kRestMax = 64;  // windows
-  static constexpr std::uint64_t kKindRestMaxNs =
-      64'000'000'000;  // of a kind that the search makes
+  static constexpr std::uint32_t kRestMax = 64;   // windows
+  static constexpr std::uint32_t kKindsMax = 10;  // that are told apart
+  static constexpr std::uint64_t kKindRestMaxNs = kWindowNs << (kKindsMax - 2);
   static constexpr double kKeepShare = 0.95;
   static constexpr double kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
