@@ -34,7 +34,8 @@ PEERS = {
 def stream(paths, batch, fast):
     urls = ", ".join(f"'{path}'" for path in paths)
     more = ", fast: true" if fast else ""
-    return stream_yaml([f"read: {{url: [{urls}], format: webdataset}}", "shuffle: {window: all}",
+    # By default, the first epoch would also read four later epochs of so few photos.
+    return stream_yaml([f"read: {{url: [{urls}], format: webdataset, read_ahead: 16MiB}}", "shuffle: {window: all}",
                         f"decode: {{image: {{key: jpg, as: rgb{more}}}}}",
                         "random_resized_crop: {field: image, size: 224}", "horizontal_flip: {field: image}",
                         f"batch: {{size: {batch}}}", "publish: {slots: 4}"])
