@@ -6,6 +6,7 @@
 // where a 32-bit multiplication is slow.
 #include "augment/resize_passes.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -26,10 +27,12 @@ inline constexpr int kLowBits = 15;
 inline constexpr std::size_t kGroup = 4;       // taps of one step of the horizontal pass
 inline constexpr std::size_t kLoadBytes = 16;  // of which a step uses 12
 
-// The weights for the vector loops. `stride`: pairs from output to output.
+// The weights for the vector loops. `stride`: pairs from output to output. `count`: of these, the
+// pairs that an output has at most; others of an output are 0.
 struct Pairs {
   const WeightPair* data = nullptr;
   std::size_t stride = 0;
+  std::size_t count = 0;
 };
 
 }  // namespace echoline::augment
@@ -116,64 +119,86 @@ HWY_INLINE hn::Vec<D> load_rows(D d, const std::uint8_t* const* rows, std::size_
   }
 }
 
-// The three values of output pixel `i` of each row.
-HWY_INLINE VSums rgb_output(const std::uint8_t* const (&rows)[kRows], const Weights& weights,
-                            const Pairs& all_pairs, std::size_t i) {
+// Two vectors of rows have the same weights, so that each weight is loaded once for both.
+constexpr std::size_t kStepRows = 2 * kRows;
+struct RowValues {
+  VSums first;
+  VSums second;
+};
+
+// The three values of an output pixel in each row. kPairs: the pairs of its weights; 0: `count`,
+// which is only known at run time.
+template <std::size_t kPairs>
+HWY_INLINE RowValues rgb_output(const std::uint8_t* const (&rows)[kStepRows], std::size_t at,
+                                const WeightPair* pairs, std::size_t count) {
   // Two pixels as 16-bit numbers, channel by channel; 0x80 gives 0.
   alignas(16) static constexpr std::uint8_t kFirst[16] = {0, 0x80, 3, 0x80, 1,    0x80, 4,    0x80,
                                                           2, 0x80, 5, 0x80, 0x80, 0x80, 0x80, 0x80};
   alignas(16) static constexpr std::uint8_t kSecond[16] = {
       6, 0x80, 9, 0x80, 7, 0x80, 10, 0x80, 8, 0x80, 11, 0x80, 0x80, 0x80, 0x80, 0x80};
-  const VBytes first = pattern(kFirst);
-  const VBytes second = pattern(kSecond);
-  const Taps& taps = weights.taps[i];
-  const WeightPair* pairs = all_pairs.data + i * all_pairs.stride;
-  PairSums sums = no_sums();
-  std::size_t at = taps.first * std::size_t{3};
-  for (std::size_t k = 0; k < taps.count; k += kGroup, at += kGroup * 3, pairs += 2) {
+  PairSums first = no_sums();
+  PairSums second = no_sums();
+  const std::size_t end = kPairs == 0 ? count : kPairs;
+  for (std::size_t k = 0; k < end; k += kGroup / 2, at += kGroup * 3) {
     const VBytes pixels = load_rows(kBytes, rows, at);
-    add(hn::TableLookupBytesOr0(pixels, first), pairs[0], sums);
-    add(hn::TableLookupBytesOr0(pixels, second), pairs[1], sums);
+    const VBytes more = load_rows(kBytes, rows + kRows, at);
+    add(hn::TableLookupBytesOr0(pixels, pattern(kFirst)), pairs[k], first);
+    add(hn::TableLookupBytesOr0(more, pattern(kFirst)), pairs[k], second);
+    if (k + 1 == end) break;
+    add(hn::TableLookupBytesOr0(pixels, pattern(kSecond)), pairs[k + 1], first);
+    add(hn::TableLookupBytesOr0(more, pattern(kSecond)), pairs[k + 1], second);
   }
-  return values_of(sums);
+  return {values_of(first), values_of(second)};
 }
 
-// `rows` are read up to kLoadBytes beyond their end.
-void rgb_rows(const std::uint8_t* const (&rows)[kRows], const Weights& weights, const Pairs& pairs,
-              std::uint8_t* const (&out)[kRows]) {
+// Four output pixels of kRows rows: 12 bytes each, and 4 more where there is room for them.
+HWY_INLINE void store_pixels(VSums a, VSums b, VSums c, VSums d, std::size_t at, std::size_t left,
+                             std::uint8_t* const* out) {
   alignas(16) static constexpr std::uint8_t kPack[16] = {0, 2, 4,  8,  10,   12,   1,    3,
                                                          5, 9, 11, 13, 0x80, 0x80, 0x80, 0x80};
-  const VBytes pack = pattern(kPack);
-  const std::size_t count = weights.taps.size();
-  const std::size_t last = count - 1;
-  for (std::size_t i = 0; i < count; i += 4) {
-    // Written out, so that all four stay in registers.
-    const VSums a = rgb_output(rows, weights, pairs, i);
-    const VSums b = rgb_output(rows, weights, pairs, std::min(i + 1, last));
-    const VSums c = rgb_output(rows, weights, pairs, std::min(i + 2, last));
-    const VSums d = rgb_output(rows, weights, pairs, std::min(i + 3, last));
-    alignas(64) std::uint8_t pixels[kVectorBytes];
-    hn::Store(hn::TableLookupBytesOr0(interleaved(a, b, c, d), pack), kBytes, pixels);
-    // 16 bytes are faster to copy than 12; the next step overwrites the last four.
-    const std::size_t left = count - i;
-    for (std::size_t y = 0; y < kRows; ++y) {
-      if (left >= 6) {
-        std::memcpy(out[y] + i * 3, pixels + y * 16, 16);
-      } else {
-        std::memcpy(out[y] + i * 3, pixels + y * 16, std::min<std::size_t>(left, 4) * 3);
-      }
+  alignas(64) std::uint8_t pixels[kVectorBytes];
+  hn::Store(hn::TableLookupBytesOr0(interleaved(a, b, c, d), pattern(kPack)), kBytes, pixels);
+  // 16 bytes are faster to copy than 12; the next step overwrites the last four.
+  const std::size_t bytes = left >= 6 ? 16 : std::min<std::size_t>(left, 4) * 3;
+  for (std::size_t y = 0; y < kRows; ++y) {
+    if (bytes == 16) {
+      std::memcpy(out[y] + at, pixels + y * 16, 16);
+    } else {
+      std::memcpy(out[y] + at, pixels + y * 16, bytes);
     }
   }
 }
 
-// kVectorBytes columns of one output row.
+template <std::size_t kPairs>
+HWY_INLINE void rgb_rows(const std::uint8_t* const (&rows)[kStepRows], const Weights& weights,
+                         const Pairs& pairs, std::uint8_t* const (&out)[kStepRows]) {
+  const std::size_t count = weights.taps.size();
+  const auto output = [&](std::size_t i) HWY_ATTR {
+    const std::size_t place = std::min(i, count - 1);
+    return rgb_output<kPairs>(rows, weights.taps[place].first * std::size_t{3},
+                              pairs.data + place * pairs.stride, pairs.count);
+  };
+  for (std::size_t i = 0; i < count; i += 4) {
+    // Written out, so that all stay in registers.
+    const RowValues a = output(i);
+    const RowValues b = output(i + 1);
+    const RowValues c = output(i + 2);
+    const RowValues d = output(i + 3);
+    store_pixels(a.first, b.first, c.first, d.first, i * 3, count - i, out);
+    store_pixels(a.second, b.second, c.second, d.second, i * 3, count - i, out + kRows);
+  }
+}
+
+// kVectorBytes columns of one output row. kPairs as above, for `count` rows.
+template <std::size_t kPairs>
 HWY_INLINE void column_vector(const std::uint8_t* rows, std::size_t stride, std::size_t count,
                               const WeightPair* pairs, std::uint8_t* out) {
   alignas(16) static constexpr std::uint8_t kInOrder[16] = {0, 2, 4, 6, 8, 10, 12, 14,
                                                             1, 3, 5, 7, 9, 11, 13, 15};
   const VBytes zero = hn::Zero(kBytes);
   PairSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
-  for (std::size_t k = 0; k < count; k += 2, rows += 2 * stride, ++pairs) {
+  for (std::size_t k = 0; k < (kPairs == 0 ? count : 2 * kPairs);
+       k += 2, rows += 2 * stride, ++pairs) {
     const VBytes one = hn::LoadU(kBytes, rows);
     // The weight of a row beyond the last one is 0.
     const VBytes two = hn::LoadU(kBytes, k + 1 < count ? rows + stride : rows);
@@ -189,19 +214,45 @@ HWY_INLINE void column_vector(const std::uint8_t* rows, std::size_t stride, std:
   hn::StoreU(hn::TableLookupBytes(bytes, pattern(kInOrder)), kBytes, out);
 }
 
-void vector_rows(const View& view, const Weights& weights, const Pairs& pairs,
-                 const std::uint8_t* last_row, std::uint8_t* out) {
+template <std::size_t kPairs>
+HWY_INLINE void all_rows(const View& view, const Weights& weights, const Pairs& pairs,
+                         const std::uint8_t* last_row, std::uint8_t* out) {
   const std::size_t row_bytes = weights.taps.size() * 3;
   const std::size_t height = view.size.height;
-  for (std::size_t y = 0; y < height; y += kRows) {
-    const std::uint8_t* rows[kRows];
-    std::uint8_t* outs[kRows];
-    for (std::size_t i = 0; i < kRows; ++i) {
+  for (std::size_t y = 0; y < height; y += kStepRows) {
+    const std::uint8_t* rows[kStepRows];
+    std::uint8_t* outs[kStepRows];
+    for (std::size_t i = 0; i < kStepRows; ++i) {
       const std::size_t row = std::min(y + i, height - 1);  // the last one more than once
       rows[i] = row + 1 == height ? last_row : view.row(row);
       outs[i] = out + row * row_bytes;
     }
-    rgb_rows(rows, weights, pairs, outs);
+    rgb_rows<kPairs>(rows, weights, pairs, outs);
+  }
+}
+
+// The common numbers of weights have loops of their own, without a branch for each output.
+void vector_rows(const View& view, const Weights& weights, const Pairs& pairs,
+                 const std::uint8_t* last_row, std::uint8_t* out) {
+  switch (pairs.count) {
+    case 1:
+      return all_rows<1>(view, weights, pairs, last_row, out);
+    case 2:
+      return all_rows<2>(view, weights, pairs, last_row, out);
+    case 3:
+      return all_rows<3>(view, weights, pairs, last_row, out);
+    default:
+      return all_rows<0>(view, weights, pairs, last_row, out);
+  }
+}
+
+template <std::size_t kPairs>
+HWY_INLINE void output_row(const std::uint8_t* rows, std::size_t stride, std::size_t row_bytes,
+                           std::size_t count, const WeightPair* pairs, std::uint8_t* out) {
+  for (std::size_t x = 0; x < row_bytes; x += kVectorBytes) {
+    // The last vector overlaps the one before it.
+    const std::size_t at = std::min(x, row_bytes - kVectorBytes);
+    column_vector<kPairs>(rows + at, stride, count, pairs, out + at);
   }
 }
 
@@ -211,10 +262,12 @@ void vector_columns(const std::uint8_t* rows, std::size_t stride, std::size_t ro
     const Taps& taps = weights.taps[i];
     const std::uint8_t* first = rows + taps.first * stride;
     const WeightPair* own = pairs.data + i * pairs.stride;
-    for (std::size_t x = 0; x < row_bytes; x += kVectorBytes) {
-      // The last vector overlaps the one before it.
-      const std::size_t at = std::min(x, row_bytes - kVectorBytes);
-      column_vector(first + at, stride, taps.count, own, out + at);
+    if (taps.count <= 2) {
+      output_row<1>(first, stride, row_bytes, taps.count, own, out);
+    } else if (taps.count <= 4) {
+      output_row<2>(first, stride, row_bytes, taps.count, own, out);
+    } else {
+      output_row<0>(first, stride, row_bytes, taps.count, own, out);
     }
   }
 }
@@ -274,8 +327,12 @@ WeightPair pair_of(std::int32_t first, std::int32_t second) {
           halves(first >> kLowBits, second >> kLowBits)};
 }
 
+std::size_t most_taps(const Weights& weights) {
+  return std::ranges::max_element(weights.taps, {}, &Taps::count)->count;
+}
+
 Pairs make_pairs(const Weights& weights, std::vector<WeightPair>& pairs) {
-  const std::size_t stride = (weights.stride + kGroup - 1) / kGroup * (kGroup / 2);
+  const std::size_t stride = (weights.stride + 1) / 2;
   pairs.resize(weights.taps.size() * stride);
   for (std::size_t i = 0; i < weights.taps.size(); ++i) {
     const std::span<const std::int32_t> values = weights.of(i);
@@ -284,7 +341,12 @@ Pairs make_pairs(const Weights& weights, std::vector<WeightPair>& pairs) {
       pairs[i * stride + j] = pair_of(value(2 * j), value(2 * j + 1));
     }
   }
-  return {pairs.data(), stride};
+  return {pairs.data(), stride, (most_taps(weights) + 1) / 2};
+}
+
+// How far beyond its last tap the loads of an output reach.
+std::size_t load_padding(const Weights& weights) {
+  return kLoadBytes + (most_taps(weights) + kGroup) * 3;
 }
 
 // A load reaches beyond the last tap, at most into the next row if rows are long enough. So the
@@ -311,10 +373,11 @@ void resize_rows(const View& view, const Weights& weights, PassScratch& scratch,
     const std::uint8_t* last_row = padded_last_row(view, kByteLoad, scratch);
     return byte_rows(view, scratch.bytes, weights.taps.size(), last_row, out);
   }
-  if (HWY_DYNAMIC_DISPATCH(vector_bytes)() == 0 || view.stride < kLoadBytes) {
+  const std::size_t padding = load_padding(weights);
+  if (HWY_DYNAMIC_DISPATCH(vector_bytes)() == 0 || view.stride < padding) {
     return resize_rows_plain(view, weights, out);
   }
-  const std::uint8_t* last_row = padded_last_row(view, kLoadBytes, scratch);
+  const std::uint8_t* last_row = padded_last_row(view, padding, scratch);
   HWY_DYNAMIC_DISPATCH(vector_rows)
   (view, weights, make_pairs(weights, scratch.pairs), last_row, out);
 }
