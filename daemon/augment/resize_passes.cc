@@ -88,22 +88,40 @@ HWY_INLINE VSums values_of(const PairSums& sums) {
       hn::Add(hn::Add(low, hn::ShiftLeft<kLowBits>(high)), hn::Set(kSums, kHalf)));
 }
 
-// Two times four values of each block, clamped to bytes, one in each 16 bits.
-HWY_INLINE VWords clamped(VSums first, VSums second) {
-  // The name leaves the order open; for all targets here it is that of the arguments, in each
-  // block. The tests compare each target with the plain loops.
-  const VWords words = hn::ReorderDemote2To(kWords, first, second);
-  return hn::Min(hn::Max(words, hn::Zero(kWords)), hn::Set(kWords, 255));
-}
-
-// Bytes 0, 2, 4, ... of each block are the values of `a`, then `b`; bytes 1, 3, 5, ... those of
-// `c`, then `d`.
-HWY_INLINE VBytes interleaved(VSums a, VSums b, VSums c, VSums d) {
-  return hn::BitCast(kBytes, hn::Or(clamped(a, b), hn::ShiftLeft<8>(clamped(c, d))));
-}
-
 HWY_INLINE VBytes pattern(const std::uint8_t (&indexes)[16]) {
   return hn::LoadDup128(kBytes, indexes);
+}
+
+// Two times four values of each block, as numbers of 16 bits.
+HWY_INLINE VWords words_of(VSums first, VSums second) {
+  // The name leaves the order open; for all targets here it is that of the arguments, in each
+  // block. The tests compare each target with the plain loops.
+  return hn::ReorderDemote2To(kWords, first, second);
+}
+
+// The words of each block clamped to bytes: those of `first`, then those of `second`. Highway 1.0
+// lacks this, which is one instruction on x86.
+HWY_INLINE VBytes bytes_of(VWords first, VWords second) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  return VBytes{_mm512_packus_epi16(first.raw, second.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return VBytes{_mm256_packus_epi16(first.raw, second.raw)};
+#elif HWY_ARCH_X86
+  return VBytes{_mm_packus_epi16(first.raw, second.raw)};
+#else
+  alignas(16) static constexpr std::uint8_t kInOrder[16] = {0, 2, 4, 6, 8, 10, 12, 14,
+                                                            1, 3, 5, 7, 9, 11, 13, 15};
+  const auto clamped = [](VWords words) HWY_ATTR {
+    return hn::Min(hn::Max(words, hn::Zero(kWords)), hn::Set(kWords, 255));
+  };
+  const VWords bytes = hn::Or(clamped(first), hn::ShiftLeft<8>(clamped(second)));
+  return hn::TableLookupBytes(hn::BitCast(kBytes, bytes), pattern(kInOrder));
+#endif
+}
+
+// Each block of the result has the four values of `a` as bytes, then those of `b`, `c` and `d`.
+HWY_INLINE VBytes bytes_of(VSums a, VSums b, VSums c, VSums d) {
+  return bytes_of(words_of(a, b), words_of(c, d));
 }
 
 // 16 bytes of each row, at the same offset. A template, so that only the branch of this size
@@ -154,10 +172,10 @@ HWY_INLINE RowValues rgb_output(const std::uint8_t* const (&rows)[kStepRows], st
 // Four output pixels of kRows rows: 12 bytes each, and 4 more where there is room for them.
 HWY_INLINE void store_pixels(VSums a, VSums b, VSums c, VSums d, std::size_t at, std::size_t left,
                              std::uint8_t* const* out) {
-  alignas(16) static constexpr std::uint8_t kPack[16] = {0, 2, 4,  8,  10,   12,   1,    3,
-                                                         5, 9, 11, 13, 0x80, 0x80, 0x80, 0x80};
+  alignas(16) static constexpr std::uint8_t kPack[16] = {0,  1,  2,  4,  5,    6,    8,    9,
+                                                         10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80};
   alignas(64) std::uint8_t pixels[kVectorBytes];
-  hn::Store(hn::TableLookupBytesOr0(interleaved(a, b, c, d), pattern(kPack)), kBytes, pixels);
+  hn::Store(hn::TableLookupBytesOr0(bytes_of(a, b, c, d), pattern(kPack)), kBytes, pixels);
   // 16 bytes are faster to copy than 12; the next step overwrites the last four.
   const std::size_t bytes = left >= 6 ? 16 : std::min<std::size_t>(left, 4) * 3;
   for (std::size_t y = 0; y < kRows; ++y) {
@@ -193,8 +211,6 @@ HWY_INLINE void rgb_rows(const std::uint8_t* const (&rows)[kStepRows], const Wei
 template <std::size_t kPairs>
 HWY_INLINE void column_vector(const std::uint8_t* rows, std::size_t stride, std::size_t count,
                               const WeightPair* pairs, std::uint8_t* out) {
-  alignas(16) static constexpr std::uint8_t kInOrder[16] = {0, 2, 4, 6, 8, 10, 12, 14,
-                                                            1, 3, 5, 7, 9, 11, 13, 15};
   const VBytes zero = hn::Zero(kBytes);
   PairSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
   for (std::size_t k = 0; k < (kPairs == 0 ? count : 2 * kPairs);
@@ -209,9 +225,9 @@ HWY_INLINE void column_vector(const std::uint8_t* rows, std::size_t stride, std:
     add(hn::InterleaveLower(kBytes, high, zero), *pairs, sums[2]);
     add(hn::InterleaveUpper(kBytes, high, zero), *pairs, sums[3]);
   }
-  const VBytes bytes =
-      interleaved(values_of(sums[0]), values_of(sums[1]), values_of(sums[2]), values_of(sums[3]));
-  hn::StoreU(hn::TableLookupBytes(bytes, pattern(kInOrder)), kBytes, out);
+  hn::StoreU(
+      bytes_of(values_of(sums[0]), values_of(sums[1]), values_of(sums[2]), values_of(sums[3])),
+      kBytes, out);
 }
 
 template <std::size_t kPairs>
