@@ -45,6 +45,8 @@ struct Change {
   // The changes of its kind in that epoch, with it: hosts with another list have another order.
   ChangeList list = {};
   std::string why = {};  // of a cancelled one
+
+  bool is_factor() const { return kind == Kind::kFactor; }
 };
 
 // What a host answers to an open change, from when on it plans no further batch.

@@ -17,20 +17,42 @@ Status check_room(std::size_t entries, std::size_t entries_max, const char* what
                             entries_max, what, oldest_epoch));
 }
 
-Status cannot_begin(const FactorPlace& place, const char* why) {
-  return Status(Code::kFailedPrecondition,
-                fmt::format("the echo factor cannot change at block {} of epoch {}: {}",
-                            place.change.block, place.epoch, why));
+// For messages.
+std::string text_of(const FactorPlace& place) {
+  return fmt::format("the echo factor cannot change at block {} of epoch {}", place.change.block,
+                     place.epoch);
 }
 
-Status cannot_begin(const WeightPlace& place, const char* why) {
-  return Status(Code::kFailedPrecondition,
-                fmt::format("the weights cannot change at row {} of epoch {}: {}", place.change.row,
-                            place.epoch, why));
+std::string text_of(const WeightPlace& place) {
+  return fmt::format("the weights cannot change at row {} of epoch {}", place.change.row,
+                     place.epoch);
 }
 
-constexpr const char* kPast = "this host is past it";
-constexpr const char* kNotAfter = "it does not follow the changes before it on this host";
+bool follows(const StepWalk& walk, const FactorPlace& place) {
+  return walk.factors().can_append(place.epoch, place.change);
+}
+
+bool follows(const StepWalk& walk, const WeightPlace& place) {
+  return walk.history().weights.can_append(place.epoch, place.change);
+}
+
+// `make`(walk, ring) makes the change.
+template <typename Place, typename Make>
+Status change_at(Pass& pass, const Place& place, const Make& make) {
+  Status status;
+  const auto refuse = [&](const char* why) {
+    status = Status(Code::kFailedPrecondition, fmt::format("{}: {}", text_of(place), why));
+  };
+  pass.join_table().change_order(
+      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
+        if (is_past(walk, place)) return refuse("this host is past it");
+        if (!follows(walk, place)) {
+          return refuse("it does not follow the changes before it on this host");
+        }
+        make(walk, ring);
+      });
+  return status;
+}
 
 // Two batches: a rank that is in one batch and looks for the next has counted its epoch's rows
 // without the change.
@@ -120,33 +142,15 @@ WeightPlace place_of(const Pass& pass, const Weights& weights, const Readers& re
 }
 
 Status change_factor_at(Pass& pass, const FactorPlace& place) {
-  Status status;
-  pass.join_table().change_order(
-      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
-        if (is_past(walk, place)) {
-          status = cannot_begin(place, kPast);
-        } else if (!walk.factors().can_append(place.epoch, place.change)) {
-          status = cannot_begin(place, kNotAfter);
-        } else {
-          ring.log_factor(walk.change_factor(place));
-        }
-      });
-  return status;
+  return change_at(pass, place, [&](StepWalk& walk, ring::Ring& ring) {
+    ring.log_factor(walk.change_factor(place));
+  });
 }
 
 Status change_weights_at(Pass& pass, const WeightPlace& place) {
-  Status status;
-  pass.join_table().change_order(
-      JoinTable::Behind::kPlanned, [&](StepWalk& walk, ring::Ring& ring) {
-        if (is_past(walk, place)) {
-          status = cannot_begin(place, kPast);
-        } else if (!walk.history().weights.can_append(place.epoch, place.change)) {
-          status = cannot_begin(place, kNotAfter);
-        } else {
-          ring.log_weights(walk.change_weights_at(place));
-        }
-      });
-  return status;
+  return change_at(pass, place, [&](StepWalk& walk, ring::Ring& ring) {
+    ring.log_weights(walk.change_weights_at(place));
+  });
 }
 
 }  // namespace echoline::engine

@@ -72,31 +72,28 @@ std::string text_of(const Change& change) {
   for (const std::uint32_t value : change.values) {
     values.push_back(config::format_thousandths(value));
   }
-  const bool is_factor = change.kind == Change::Kind::kFactor;
-  return fmt::format("{} {}", is_factor ? "echo factor" : "weights", fmt::join(values, ", "));
+  return fmt::format("{} {}", change.is_factor() ? "echo factor" : "weights",
+                     fmt::join(values, ", "));
 }
 
 bool has_change(const Pass& pass, const Change& change) {
   const OrderHistory history = pass.history();
   const std::uint32_t epoch = change.place.epoch;
-  const bool is_factor = change.kind == Change::Kind::kFactor;
   return change.list ==
-         (is_factor ? list_of(history.factors, epoch) : list_of(history.weights, epoch));
+         (change.is_factor() ? list_of(history.factors, epoch) : list_of(history.weights, epoch));
 }
 
 Change decided_in(const Pass& pass, const agree::Reply& latest, Change change) {
   const Readers readers{.batch_rows_most = latest.batch_rows_most,
                         .foremost = {latest.epoch, latest.row}};
-  const bool is_factor = change.kind == Change::Kind::kFactor;
   change.state = Change::State::kDecided;
-  is_factor ? decide_factor(pass, readers, change) : decide_weights(pass, readers, change);
+  change.is_factor() ? decide_factor(pass, readers, change) : decide_weights(pass, readers, change);
   return change;
 }
 
 Status make_change(Pass& pass, const Change& change) {
-  const bool is_factor = change.kind == Change::Kind::kFactor;
-  ECHOLINE_TRY(is_factor ? change_factor_at(pass, factor_place(change))
-                         : change_weights_at(pass, weight_place(change)));
+  ECHOLINE_TRY(change.is_factor() ? change_factor_at(pass, factor_place(change))
+                                  : change_weights_at(pass, weight_place(change)));
   return has_change(pass, change) ? Status() : another_order(change);
 }
 

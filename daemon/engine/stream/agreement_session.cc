@@ -23,8 +23,7 @@ constexpr std::uint64_t kPublishNs = 1'000'000'000;
 constexpr double kSameRatio = 0.01;
 
 Status cannot(const agree::Change& change, const std::string& why) {
-  const bool is_factor = change.kind == agree::Change::Kind::kFactor;
-  return cannot_change(is_factor ? kAgreedFactorChange : kAgreedWeightChange, why);
+  return cannot_change(change.is_factor() ? kAgreedFactorChange : kAgreedWeightChange, why);
 }
 
 // The last of the positions that hosts have named, with the largest batches; or why the hosts

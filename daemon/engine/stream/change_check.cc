@@ -111,6 +111,11 @@ Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCor
   return readers;
 }
 
+std::vector<std::shared_ptr<Pass>> take_idle(PassSet& passes, const Attendance& attendance) {
+  if (!attendance.pending_ranks().missing_jobs().empty()) return {};
+  return passes.take_idle([&](const Pass& pass) { return attendance.is_idle(pass); });
+}
+
 std::vector<std::string> jobs_of(const Pass& pass, const Consumers& consumers) {
   std::vector<std::string> jobs;
   for (const Consumer& consumer : consumers.all()) {

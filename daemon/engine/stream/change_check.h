@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "engine/jobs/reattach_barrier.h"
 #include "engine/open/stream_core.h"
 #include "engine/pass/order_change.h"
+#include "engine/stream/attendance.h"
+#include "engine/stream/pass_set.h"
 
 namespace echoline::engine {
 
@@ -49,6 +52,9 @@ Status check_layout(const ChangeKind& kind, const Consumer& consumer, const std:
 
 // What the trainers of a pass require of a change.
 Readers readers_of(const Pass& pass, const Consumers& consumers, const StreamCore& core);
+// Passes that nobody reads, before a change: their batches have the order from before, and would
+// delay the next trainer. None while one waits for the jobs of publish.jobs.
+std::vector<std::shared_ptr<Pass>> take_idle(PassSet& passes, const Attendance& attendance);
 // The names of the jobs that read the pass.
 std::vector<std::string> jobs_of(const Pass& pass, const Consumers& consumers);
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
+#include "engine/stream/change_check.h"
 
 namespace echoline::engine {
 
@@ -73,12 +75,8 @@ Result<std::vector<FactorSwitch>> EchoFactor::change(std::uint32_t factor) {
 Result<std::vector<FactorSwitch>> EchoFactor::apply(
     std::uint32_t factor, const std::vector<std::shared_ptr<Pass>>& agreed,
     const FactorControl::MakeAgreed& make) {
-  // Batches that are ready for no trainer in particular would delay the next trainer, as they have
-  // the factor from before; a pass that waits for the jobs of publish.jobs stays.
-  const bool differs = factor != control_.present().factor;
-  if (differs && attendance_.pending_ranks().missing_jobs().empty()) {
-    const auto is_idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
-    for (auto& pass : passes_.take_idle(is_idle)) idle_.push_back(std::move(pass));
+  if (factor != control_.present().factor) {
+    std::ranges::move(engine::take_idle(passes_, attendance_), std::back_inserter(idle_));
   }
   kept_ = factor;
   return control_.apply(factor, agreed, make);

@@ -135,15 +135,14 @@ Result<SharedJob::Made> SharedJob::make(const agree::Change& change) {
   decided_.push_back(change);
   if (decided_.size() > agree::Run::kLogMost) decided_.pop_front();
   const std::vector<std::shared_ptr<Pass>> passes = this->passes();
-  const bool is_factor = change.kind == Kind::kFactor;
   Made made;
   const auto make_in = [&](Pass& pass) { return bring_up_to_date(pass, start_in(pass)); };
   if (is_new_) {
     // Other jobs had these changes when they were made.
     for (const std::shared_ptr<Pass>& pass : passes) ECHOLINE_TRY(make_in(*pass));
-    is_factor ? order_.echo_factor().control().begin_with(change.values.front())
-              : order_.weights().begin_with(change.values);
-  } else if (is_factor) {
+    change.is_factor() ? order_.echo_factor().control().begin_with(change.values.front())
+                       : order_.weights().begin_with(change.values);
+  } else if (change.is_factor()) {
     ECHOLINE_ASSIGN(made.factors,
                     order_.echo_factor().apply(change.values.front(), passes, make_in));
   } else {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -123,17 +124,12 @@ Result<std::vector<WeightStart>> WeightControl::set(const NamedWeights& changed)
   return apply(weights);
 }
 
-// As EchoFactor::apply: batches with the weights from before would delay the next trainer.
-void WeightControl::leave_idle() {
-  if (!attendance_.pending_ranks().missing_jobs().empty()) return;
-  const auto is_idle = [this](const Pass& pass) { return attendance_.is_idle(pass); };
-  for (auto& pass : passes_.take_idle(is_idle)) idle_.push_back(std::move(pass));
-}
-
 Result<std::vector<WeightStart>> WeightControl::apply(
     const Weights& weights, const std::vector<std::shared_ptr<Pass>>& agreed,
     const MakeAgreed& make) {
-  if (weights != present_) leave_idle();
+  if (weights != present_) {
+    std::ranges::move(engine::take_idle(passes_, attendance_), std::back_inserter(idle_));
+  }
   kept_ = weights;
   // Before the passes: trainers that attach later find the present weights, in whichever pass.
   present_ = weights;

@@ -63,9 +63,6 @@ class WeightControl {
   std::optional<Weights> take_kept() { return std::exchange(kept_, {}); }
 
  private:
-  // Passes with the earlier weights that nobody reads, before a change.
-  void leave_idle();
-
   const StreamCore& core_;
   const v1::Stream& definition_;
   Attendance& attendance_;
