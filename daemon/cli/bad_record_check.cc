@@ -9,20 +9,24 @@
 
 namespace echoline::cli {
 
+void TriedRecords::note(std::uint64_t record, const std::string& error,
+                        const engine::StreamCore& core) {
+  if (!tried.insert(record).second || error.empty() || bad++ > 0) return;
+  const std::string key = core.data_set->index().key(record);
+  first_error = fmt::format("sample {} (key {}): {}", record, key, error);
+}
+
 Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts) {
   constexpr std::uint64_t kRecordsMax = 16;
-  const record::Index& index = core.data_set->index();
   const std::uint64_t count = core.plan->record_count();
   TriedRecords records;
-  records.tried = std::min(count, kRecordsMax);
-  for (std::uint64_t i = 0; i < records.tried; ++i) {
-    const std::uint64_t place = core.data_set->random_access() ? i * count / records.tried : i;
+  const std::uint64_t tries = std::min(count, kRecordsMax);
+  for (std::uint64_t i = 0; i < tries; ++i) {
+    const std::uint64_t place = core.data_set->random_access() ? i * count / tries : i;
     // An order of the user can leave records out.
     const std::uint64_t record = core.plan->record_at(0, place);
     ECHOLINE_ASSIGN(const std::vector<MadeRow> rows, attempts.make(record));
-    const std::string& error = rows.front().error;
-    if (error.empty() || records.bad++ > 0) continue;
-    records.first_error = fmt::format("sample {} (key {}): {}", record, index.key(record), error);
+    records.note(record, rows.front().error, core);
   }
   return records;
 }
@@ -34,7 +38,7 @@ Status check_bad(const TriedRecords& records, const engine::StreamCore& core) {
       Code::kDataLoss,
       fmt::format("{} of {} records that were tried are bad, and bad_records.limit allows "
                   "{} in an epoch; the first one: {}",
-                  records.bad, records.tried, most, records.first_error));
+                  records.bad, records.tried.size(), most, records.first_error));
 }
 
 }  // namespace echoline::cli

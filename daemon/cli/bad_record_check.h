@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "base/status.h"
@@ -10,8 +11,12 @@
 namespace echoline::cli {
 
 struct TriedRecords {
-  std::uint64_t tried = 0, bad = 0;
+  std::set<std::uint64_t> tried;
+  std::uint64_t bad = 0;
   std::string first_error;  // names the record; empty if none is bad
+
+  // Counts each record once. `error`: what is wrong with it; empty: nothing.
+  void note(std::uint64_t record, const std::string& error, const engine::StreamCore& core);
 };
 
 // Makes rows of up to 16 records from all over the data set (of compressed shards: of the first

@@ -45,7 +45,7 @@ std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
 }
 
 std::string tried_text(const TriedRecords& records) {
-  std::string text = fmt::format("  records tried: {}, bad: {}\n", records.tried, records.bad);
+  std::string text = fmt::format("  records tried: {}, bad: {}\n", records.tried.size(), records.bad);
   if (records.bad > 0) text += fmt::format("    {}\n", records.first_error);
   return text;
 }
@@ -144,7 +144,7 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["records"] = checked.records;
   line["rows_per_epoch"] = checked.rows;
   line["batches_per_epoch"] = checked.batches;
-  line["records_tried"] = checked.tried.tried;
+  line["records_tried"] = checked.tried.tried.size();
   line["records_bad"] = checked.tried.bad;
   if (checked.tried.bad > 0) line["first_bad_record"] = checked.tried.first_error;
   if (!checked.code.empty()) line["code"] = checked.code;

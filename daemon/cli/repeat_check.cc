@@ -82,12 +82,14 @@ Status check_chunks(const engine::StreamCore& core, RowAttempts& attempts,
 
 }  // namespace
 
-Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts) {
+Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts,
+                        TriedRecords& tried) {
   const std::uint64_t count = std::min(core.data_set->index().record_count(), kRepeatsMax);
   std::vector<MadeRow> rows;
   for (std::uint64_t record = 0; record < count; ++record) {
     ECHOLINE_ASSIGN(std::vector<MadeRow> row, attempts.make(record, 1));
     rows.push_back(std::move(row.front()));
+    tried.note(record, rows.back().error, core);
   }
   // Backwards: a function that counts its calls gives other results.
   for (std::uint64_t record = count; record-- > 0;) {

@@ -140,7 +140,9 @@ Status measure(const std::string& name, const v1::Stream& placed, const v1::Daem
   ECHOLINE_ASSIGN(RowAttempts attempts, RowAttempts::open(stream, core));
   ECHOLINE_ASSIGN(checked.tried, try_records(core, attempts));
   ECHOLINE_TRY(check_bad(checked.tried, core));
-  return checked.code.empty() ? Status() : check_repeatable(core, attempts);
+  if (checked.code.empty()) return {};
+  ECHOLINE_TRY(check_repeatable(core, attempts, checked.tried));
+  return check_bad(checked.tried, core);
 }
 
 // The `read` step with only the addresses that are checked.

@@ -195,7 +195,7 @@ void DoorClient::handle_notice(const shm::Notice& notice) {
   const std::string text(shm::text(notice.message));
   if (notice.kind == shm::kNoticeMoved) {
     moved_ = true;
-  } else if (notice.kind == shm::kNoticePeers) {
+  } else if (notice.kind == shm::kNoticeText) {
     news_.push_back(text);
   } else if (!verdict_) {  // the first one counts
     set_verdict(notice, text);

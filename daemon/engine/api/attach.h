@@ -22,7 +22,7 @@ struct Attachment {
 // A message to the trainer of a connection.
 struct TrainerNotice {
   std::uint64_t connection = 0;
-  shm::NoticeKind kind = shm::kNoticePeers;
+  shm::NoticeKind kind = shm::kNoticeText;
   Status status;
 };
 

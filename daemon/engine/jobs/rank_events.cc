@@ -59,7 +59,7 @@ std::string text(plan::Position position) {
 void notify_job(const Job& job, const std::list<Consumer>& consumers, const Status& status,
                 std::vector<TrainerNotice>& notices) {
   for (const Consumer& consumer : consumers) {
-    if (consumer.job == job) notices.push_back({consumer.connection, shm::kNoticePeers, status});
+    if (consumer.job == job) notices.push_back({consumer.connection, shm::kNoticeText, status});
   }
 }
 

@@ -51,7 +51,7 @@ bool Attendance::remove(std::uint64_t connection, std::uint64_t now_ns,
 
 void Attendance::measure(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) {
   // meter_.tick returns connections, not consumers: remove() ends them one by one.
-  for (const std::uint64_t connection : meter_.tick(now_ns)) {
+  for (const std::uint64_t connection : meter_.tick(now_ns, notices)) {
     notices.push_back({connection, shm::kNoticeDetached,
                        Status(Code::kInvalidArgument, "the cursor page held impossible values")});
     remove(connection, now_ns, notices);

@@ -30,8 +30,8 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
                     "these are two jobs, each gets all batches; name one of them otherwise",
                     one.name, one.world_size, one.batch_size, other.world_size, other.batch_size));
     log_warning({"engine", stream_name}, "{}", status.message());
-    notices.push_back({newcomer.connection, shm::kNoticePeers, status});
-    notices.push_back({namesake->connection, shm::kNoticePeers, status});
+    notices.push_back({newcomer.connection, shm::kNoticeText, status});
+    notices.push_back({namesake->connection, shm::kNoticeText, status});
   }
   const bool others_elsewhere = std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
     return other.job == newcomer.job && other.pass != newcomer.pass && !other.moving;
@@ -40,7 +40,7 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
   // alone.
   if (others_elsewhere && !consumers.is_reading(*newcomer.pass, newcomer.job)) {
     notices.push_back(
-        {newcomer.connection, shm::kNoticePeers,
+        {newcomer.connection, shm::kNoticeText,
          Status(Code::kUnavailable,
                 fmt::format("the other ranks of job {} are elsewhere: rank {} has a pass of its "
                             "own, every batch is prepared once more",
@@ -59,7 +59,7 @@ void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumer
     // Each trainer is notified once, and not before its own two seconds are over.
     if (consumer.knows_missing_jobs || now_ns < consumer.attached_ns + kTogetherNs) continue;
     consumer.knows_missing_jobs = true;
-    notices.push_back({consumer.connection, shm::kNoticePeers, status});
+    notices.push_back({consumer.connection, shm::kNoticeText, status});
   }
 }
 

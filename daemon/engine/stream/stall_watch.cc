@@ -1,13 +1,18 @@
 #include "engine/stream/stall_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
+#include "base/pluralize.h"
 #include "base/shown_address.h"
 #include "engine/stats/stall_text.h"
 #include "engine/stats/verdict.h"
+#include "user_code/workers.h"
 
 namespace echoline::engine {
 namespace {
@@ -16,6 +21,20 @@ namespace {
 std::uint64_t held_slots(const StreamCore& core, ring::Ring& ring, std::uint64_t released) {
   const std::uint64_t published = ring.published();
   return std::min<std::uint64_t>(published - std::min(published, released), core.slots);
+}
+
+// Functions of users that did not return in time; empty: none.
+std::string late_functions(const StreamCore& core) {
+  std::string text;
+  for (const user_code::Workers* workers : core.preparer->chain().user_code()) {
+    const std::uint64_t late = workers->counters().timed_out.load();
+    if (late == 0) continue;
+    const user_code::Function& function = workers->function();
+    text += fmt::format("; {} of {}: {} so far took longer than its timeout of {} s", function.name,
+                        std::filesystem::path(function.file).filename().string(),
+                        pluralize(late, "call"), static_cast<double>(function.timeout_ns) / 1e9);
+  }
+  return text;
 }
 
 template <typename T, typename Less>
@@ -43,7 +62,7 @@ SlotCounts count_slots(const StreamCore& core, const PassSet& passes) {
   return counts;
 }
 
-void StallWatch::tick(std::uint64_t now_ns) {
+void StallWatch::tick(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) {
   // Those that wait for something else come first: a stopped trainer says nothing about them.
   std::pair<bool, std::uint64_t> most{false, 0};
   const Consumer* longest = nullptr;
@@ -68,6 +87,20 @@ void StallWatch::tick(std::uint64_t now_ns) {
   log_warning(origin, "{}", note.text);
   if (!note.begins) return;
   for (const std::string& line : report(now_ns).lines) log_warning(origin, "  {}", line);
+  notify_waiting(now_ns, notices);
+}
+
+void StallWatch::notify_waiting(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const {
+  const std::string functions = late_functions(core_);
+  for (const Consumer& consumer : consumers_.all()) {
+    const std::uint64_t ns = consumer.present_wait.waited_ns(now_ns);
+    if (ns < core_.stall_report_ns) continue;
+    const std::string_view limit = limit_of(consumer.pass->hold_up().of_reader(consumer.released));
+    notices.push_back(
+        {consumer.connection, shm::kNoticeText,
+         Status(Code::kUnavailable, fmt::format("no batch for {} s; the limit is: {}{}",
+                                                ns / 1'000'000'000, limit, functions))});
+  }
 }
 
 StallReport StallWatch::report(std::uint64_t now_ns) const {

@@ -1,8 +1,10 @@
-// Looks for what delays the trainers of a stream, and logs it once per long wait.
+// Looks for what delays the trainers of a stream, and says it once per long wait.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "engine/api/attach.h"
 #include "engine/api/stall_report.h"
 #include "engine/jobs/consumers.h"
 #include "engine/jobs/pending_ranks.h"
@@ -24,10 +26,12 @@ class StallWatch {
         log_(core.stall_report_ns) {}
 
   // At every tick: logs a wait that has reached daemon.stall_report, with a report, and its end.
-  void tick(std::uint64_t now_ns);
+  // Trainers that have waited so long get a notice.
+  void tick(std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
   StallReport report(std::uint64_t now_ns) const;
 
  private:
+  void notify_waiting(std::uint64_t now_ns, std::vector<TrainerNotice>& notices) const;
   void add_waits(StallReport& report, std::uint64_t now_ns) const;
   void add_reads(StallReport& report, std::uint64_t now_ns) const;
   // Trainers, and the places that are kept for ranks and jobs that are to come.

@@ -128,7 +128,8 @@ void StreamMeter::trace_unfinished(std::uint64_t now_ns) {
   }
 }
 
-std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
+std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns,
+                                             std::vector<TrainerNotice>& notices) {
   std::list<Consumer>& trainers = consumers_.all();
   StageView seen;
   // Each attached trainer could have waited for all of this time.
@@ -150,7 +151,7 @@ std::vector<std::uint64_t> StreamMeter::tick(std::uint64_t now_ns) {
     if (view.misbehaved) misbehaved.push_back(consumer.connection);
   }
   if constexpr (!kKeepsAccount) return misbehaved;
-  stall_watch_.tick(now_ns);
+  stall_watch_.tick(now_ns, notices);
   stages_.tick(now_ns, seen);
   // Once a second; differences to these notes are the present rates.
   if (rate_window_.due(now_ns)) {

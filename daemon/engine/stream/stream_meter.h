@@ -29,8 +29,9 @@ class StreamMeter {
         stages_(core, workers),
         stall_watch_(core, consumers, passes, pending_ranks) {}
 
-  // At every tick. Logs long waits. Returns the trainers whose cursor page holds impossible values.
-  std::vector<std::uint64_t> tick(std::uint64_t now_ns);
+  // At every tick. Logs long waits, and notifies those who wait. Returns the trainers whose cursor
+  // page holds impossible values.
+  std::vector<std::uint64_t> tick(std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
 
   // The counters of a trainer belong to its job and rank, not to one attachment: an attachment
   // continues where the one before ended.

@@ -93,10 +93,13 @@ void DoorMessages::warn_of_twin(std::uint64_t id, const Connection& connection) 
   // Allowed, but mostly a mistake.
   const Connection* twin = connections_.twin_of(id);
   if (twin == nullptr) return;
-  log_.warn(connection,
-            fmt::format("reads {}, as process {} does already: each of them gets every batch; name "
-                        "another job or rank if that is not intended",
-                        connection.reader_name, twin->peer.pid));
+  const std::string text = fmt::format(
+      "reads {}, as process {} does already: each of them gets every batch; name another job or "
+      "rank if that is not intended",
+      connection.reader_name, twin->peer.pid);
+  log_.warn(connection, text);
+  const Status status(Code::kUnavailable, fmt::format("process {} {}", connection.peer.pid, text));
+  deliver_notice(id, make_notice(shm::kNoticeText, status));
 }
 
 void DoorMessages::deliver_notice(std::uint64_t id, const shm::Notice& notice) {

@@ -34,7 +34,8 @@ class DoorMessages {
   void deliver_reply(std::uint64_t id, const Reply& reply);
   // Sends a notice to an attached or waiting trainer; dropped if the trainer does not read.
   void deliver_notice(std::uint64_t id, const shm::Notice& notice);
-  // Logs a second trainer for one rank of one job: it is allowed, and mostly a mistake.
+  // Logs a second trainer for one rank of one job, and tells it: that is allowed, and mostly a
+  // mistake.
   void warn_of_twin(std::uint64_t id, const Connection& connection);
 
   engine::AttachHandler& handler_;

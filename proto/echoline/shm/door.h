@@ -94,7 +94,7 @@ enum NoticeKind : std::uint32_t {
   kNoticeDetached = 2,  // this consumer was detached (misbehaved, fell behind, stream deleted)
   kNoticeDraining = 3,  // the daemon is shutting down
   kNoticeMoved = 4,     // attach again at the same position: another ring is ready (door 1.1)
-  kNoticePeers = 5,     // a text about other ranks, for the user (door 1.1)
+  kNoticeText = 5,      // for the user: about other ranks, or a long wait (door 1.1)
   kNoticeOpening = 6,   // before the answer: the stream is being opened, how far it is (door 1.3)
 };
 
