@@ -12,6 +12,7 @@
 #include "cli/control_client.h"
 #include "cli/resolve_paths.h"
 #include "cli/stream_text.h"
+#include "config/error_location.h"
 #include "config/load.h"
 #include "config/values.h"
 
@@ -90,8 +91,9 @@ Status print_state(const DaemonOptions& daemon, const std::string& stream) {
 }
 
 Status create_streams(const DaemonOptions& daemon, const CreateOptions& options) {
-  ECHOLINE_ASSIGN(const v1::Config config,
-                  config::load_config_file(options.file, options.overrides));
+  ECHOLINE_ASSIGN(const config::LocatedConfig located,
+                  config::load_located_config_file(options.file, options.overrides));
+  const v1::Config& config = *located.config;
   if (config.streams().empty()) return Status(Code::kNotFound, options.file + ": no streams in it");
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
@@ -103,7 +105,7 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
       resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
     }
     request.set_persist(options.persist);
-    ECHOLINE_TRY(client->create(request));
+    ECHOLINE_TRY(config::at_location(client->create(request), config, located.locations));
     fmt::print("created {}{}\n", name, options.persist ? ", kept over restarts" : "");
   }
   return Status();
