@@ -378,6 +378,27 @@ TEST(ConfigSyntax, OfEachUsualMistakeIsSaidWithThePlaceThatIsWrong) {
   }
 }
 
+TEST(ConfigNames, OfOtherLoadersLeadToThoseOfThisOne) {
+  const std::string steps = "streams: {a: {pipeline: [";
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {steps + "{flip: {}}]}}", "; did you mean 'horizontal_flip'?"},
+      {steps + "{to_tensor: {}}]}}", "; not needed here: 'decode' makes arrays"},
+      {steps + "{batch: {drop_last: true}}]}}", "; here it is 'last: drop' of the step 'batch'"},
+      {steps + "{batch: {batch_size: 8}}]}}", "buckets; did you mean 'size'?"},
+      {steps + "{read: {path: x}}]}}", "; did you mean 'url'?"},
+      {steps + "{read: {urls: x}}]}}", "; did you mean 'url'?"},
+      {steps + "{read: {prefetch: 2}}]}}", "; did you mean 'read_ahead'?"},
+      {steps + "{prefetch: 2}]}}", "; here it is 'read_ahead' of the step 'read', in bytes"},
+      {steps + "{shuffle: {buffer_size: 9}}]}}", "; did you mean 'window'?"},
+      {steps + "{shuffle: {seed: 9}}]}}", "; here it belongs to the stream"},
+      {steps + "{horizontal_flip: {p: 0.5}}]}}", "; did you mean 'probability'?"},
+      {"streams: {a: {batch_size: 8}}", "; here it is 'size' of the step 'batch'"},
+      {"streams: {a: {num_workers: 8}}", "; here it is daemon.workers: one daemon has"},
+      {"daemon: {num_workers: 8}", "; did you mean 'workers'?"},
+  };
+  for (const auto& [text, said] : names) EXPECT_THAT(error_of(text), ::testing::HasSubstr(said));
+}
+
 TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
   EXPECT_EQ(
       error_of("daemon: {workers: 2}\n", {"daemon.workers=5000"}),
