@@ -203,6 +203,12 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
 
 }  // namespace
 
+std::string read_misuse(const ReadOptions& options) {
+  if (options.job.empty()) return "--job: a job has a name";
+  if (options.rank < options.world_size) return "";
+  return fmt::format("--rank {} is not below --world-size {}", options.rank, options.world_size);
+}
+
 Status read_stream(const DaemonOptions& daemon, const ReadOptions& options) {
   try {
     return read_with(daemon, options);

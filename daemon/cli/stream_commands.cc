@@ -132,6 +132,27 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
   return drained;
 }
 
+// A request without the name of the stream.
+Result<v1::SetWeightsRequest> parse_weights(const std::vector<std::string>& weights) {
+  v1::SetWeightsRequest request;
+  for (const std::string& text : weights) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const std::string source = text.substr(0, equals);
+    const auto weight =
+        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (source.empty() || !weight.ok()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
+                                "three decimals",
+                                text));
+    }
+    if (!request.mutable_weights_thousandths()->insert({source, *weight}).second) {
+      return Status(Code::kInvalidArgument, fmt::format("source '{}' is given twice", source));
+    }
+  }
+  return request;
+}
+
 // ", for a, b", or nothing.
 template <typename Start>
 std::string for_jobs(const Start& start) {
@@ -164,25 +185,14 @@ Status set_echo(const DaemonOptions& daemon, const std::string& stream, const st
   return Status();
 }
 
+std::string weights_misuse(const std::vector<std::string>& weights) {
+  return parse_weights(weights).status().message();
+}
+
 Status set_weights(const DaemonOptions& daemon, const std::string& stream,
                    const std::vector<std::string>& weights) {
-  v1::SetWeightsRequest request;
+  ECHOLINE_ASSIGN(v1::SetWeightsRequest request, parse_weights(weights));
   request.set_name(stream);
-  for (const std::string& text : weights) {
-    const std::size_t equals = std::min(text.find('='), text.size());
-    const std::string source = text.substr(0, equals);
-    const auto weight =
-        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
-    if (source.empty() || !weight.ok()) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
-                                "three decimals",
-                                text));
-    }
-    if (!request.mutable_weights_thousandths()->insert({source, *weight}).second) {
-      return Status(Code::kInvalidArgument, fmt::format("source '{}' is given twice", source));
-    }
-  }
   ECHOLINE_ASSIGN(const v1::SetWeightsResponse changed,
                   ControlClient::open(daemon)->set_weights(request));
   const std::string are = fmt::format("weights of {}: {}", stream, fmt::join(weights, ", "));

@@ -199,7 +199,7 @@ class FirstErrors(ProcessCase):
         self.assertIn("no credentials are set up; set AWS_ACCESS_KEY_ID", said)
 
     def test_an_endpoint_without_http_is_called_as_it_was_written(self):
-        said = self.says("ECHOLINE_CLI", "index", "s3://photos/a.tar", "--endpoint", "127.0.0.1:9000")
+        said = self.says("ECHOLINE_CLI", "index", "s3://photos/a.tar", "--endpoint", "127.0.0.1:9000", code=2)
         self.assertIn("--endpoint: '127.0.0.1:9000' is no address; allowed: http://host:port", said)
 
     def test_a_changed_file_is_named(self):
