@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/control_channel.h"
@@ -481,12 +482,14 @@ int main_with(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
+    fmt::print(stderr, "{}", sanitize_output(usage_error(app, error, {argv + 1, argv + argc})));
     return 2;
   }
   const Status status = call.run();
   if (status.ok() && std::fflush(stdout) == 0) return call.exit_code;
-  fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());
+  // It can have texts of others: keys of records, answers of servers and stores.
+  fmt::print(stderr, "echoline: {}\n",
+             status.ok() ? "cannot write to stdout" : sanitize_text(status.message()));
   return 1;
 }
 

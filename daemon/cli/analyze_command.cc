@@ -11,6 +11,7 @@
 #include "analyze/what_if.h"
 #include "base/bounded_file.h"
 #include "base/clock.h"
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/output_file.h"
@@ -131,8 +132,8 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   if (!options.svg.empty()) {
     ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));
   }
-  fmt::print("{}",
-             options.json ? analyze::analysis_json(analysis) : analyze::analysis_text(analysis));
+  fmt::print("{}", options.json ? analyze::analysis_json(analysis)
+                                : sanitize_output(analyze::analysis_text(analysis)));
   return analyze::refusal_of_all(analysis);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/sanitize_name.h"
 #include "cli/checked_text.h"
 #include "cli/commands.h"
 #include "config/error_location.h"
@@ -63,8 +64,8 @@ Status check(const CheckOptions& options) {
   ECHOLINE_TRY(config::at_location(seen.status(), config, located.locations));
   const CheckedStreams& all = *seen;
   ECHOLINE_TRY(check_budget(located, total_bytes(all)));
-  fmt::print("{}",
-             options.json ? checked_json(daemon, all) : checked_text(options.file, daemon, all));
+  fmt::print("{}", options.json ? checked_json(daemon, all)
+                                : sanitize_output(checked_text(options.file, daemon, all)));
   return Status();
 }
 

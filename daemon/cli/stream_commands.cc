@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/control_channel.h"
 #include "cli/control_client.h"
@@ -20,7 +21,7 @@ namespace echoline::cli {
 
 Status list_streams(const DaemonOptions& daemon, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
-  fmt::print("{}", json ? streams_json(streams) : streams_table(streams));
+  fmt::print("{}", json ? streams_json(streams) : sanitize_output(streams_table(streams)));
   return Status();
 }
 
@@ -37,8 +38,8 @@ std::vector<std::string> stream_names(const std::string& runtime_dir) {
 namespace {
 
 std::string shown(const v1::StreamStatus& stream, bool stall, bool json) {
-  if (stall) return json ? stall_json(stream) : stall_text(stream);
-  return json ? stream_json(stream) : stream_text(stream);
+  if (json) return stall ? stall_json(stream) : stream_json(stream);
+  return sanitize_output(stall ? stall_text(stream) : stream_text(stream));
 }
 
 }  // namespace

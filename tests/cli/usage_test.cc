@@ -167,6 +167,18 @@ TEST(Usage, OfABadConfigurationGivesItsPlace) {
   EXPECT_EQ(result.out, "");
 }
 
+TEST(Output, HasNoControlCharactersOfOthers) {
+  const serve::ScratchFolder folder;
+  const std::string path = folder.file("a\x1b[2J\u009b.yaml");
+  const CommandResult missing = run_command({"check", path});
+  std::ofstream(path) << "daemon: {}\n";
+  for (const std::string& text :
+       {missing.err, run_command({"check", path}).out, run_command({"\x1b[2J\u009b"}).err}) {
+    EXPECT_THAT(text, HasSubstr("\uFFFD[2J\uFFFD"));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  }
+}
+
 TEST(RuntimeFolder, OfDaemonAndTrainersIsTheSameInASession) {
   const serve::ScratchFolder folder;
   std::filesystem::create_directory(folder.file("echoline"));
