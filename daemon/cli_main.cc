@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
+#include "cli/control_channel.h"
 #include "cli/usage.h"
 #include "config/values.h"
 #include "serve/monitor/version.h"
@@ -54,9 +56,25 @@ CLI::App& add_command(CLI::App& app, Invocation& call, const std::string& name,
   return command;
 }
 
+std::string check_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return equals != 0 && equals != std::string::npos
+             ? ""
+             : "'" + text + "' is not key.key=value, as in daemon.workers=4";
+}
+
 void add_overrides(CLI::App& command, std::vector<std::string>& overrides) {
   command.add_option("--set", overrides, "Override one value, as daemon.workers=4; repeatable")
+      ->check(check_override)
       ->allow_extra_args(false);
+}
+
+// A check of options together: `misuse` returns the usage error, or "".
+void add_check(CLI::App& command, std::function<std::string()> misuse) {
+  command.parse_complete_callback([misuse = std::move(misuse)] {
+    const std::string error = misuse();
+    if (!error.empty()) throw CLI::ValidationError(error);
+  });
 }
 
 CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
@@ -68,6 +86,7 @@ CLI::Option* add_daemon(CLI::App& command, Invocation& call) {
 
 // Options of commands that call the control service, whose daemon can be on another host.
 void add_control(CLI::App& command, Invocation& call) {
+  add_check(command, [&call] { return daemon_misuse(call.daemon); });
   CLI::Option* folder = add_daemon(command, call);
   command
       .add_option("--address", call.daemon.address,
@@ -107,7 +126,9 @@ std::string check_patience(const std::string& text) {
 
 std::string check_factor(const std::string& text) {
   const auto factor = config::parse_thousandths(text);
-  return factor.ok() ? "" : factor.status().message();
+  if (!factor.ok()) return factor.status().message();
+  const bool possible = *factor >= 1000 && *factor <= 1'000'000;
+  return possible ? "" : "'" + text + "' is not between 1 and 1000";
 }
 
 // CLI11's own PositiveNumber names the largest double, 309 digits, as its upper bound.
@@ -130,10 +151,7 @@ void add_file_commands(CLI::App& app, Invocation& call) {
 
   CLI::App& index = add_command(app, call, "index", "Build the index of a data set",
                                 [&call] { return build_index(call.index); });
-  index.parse_complete_callback([&call] {
-    const std::string misuse = index_misuse(call.index);
-    if (!misuse.empty()) throw CLI::ValidationError(misuse);
-  });
+  add_check(index, [&call] { return index_misuse(call.index); });
   index.add_option("FILE|URL", call.index.target, "Configuration (.yaml, .yml) or address")
       ->required();
   index.add_flag("--publish", call.index.publish, "Also write the index files next to the data");
@@ -150,7 +168,9 @@ void add_file_commands(CLI::App& app, Invocation& call) {
 
 // CLI11 converts -1 to the largest unsigned number.
 std::string check_count(const std::string& text) {
-  return text.starts_with('-') ? fmt::format("{}: steps and seeds count from 0", text) : "";
+  if (text.starts_with('-')) return fmt::format("{}: steps and seeds count from 0", text);
+  const auto count = config::parse_count(text);
+  return count.ok() ? "" : count.status().message();
 }
 
 void add_step(CLI::App& show, StepOptions& options) {
@@ -158,6 +178,7 @@ void add_step(CLI::App& show, StepOptions& options) {
                    ->check(check_count);
   show.add_option("--epoch", options.epoch, "The epoch of that step")->needs(step);
   show.add_option("--batch-size", options.batch_size, "The batch size that the step counts in")
+      ->check(check_positive)
       ->needs(step);
   show.add_flag("--keys", options.keys, "Also print the keys of the samples")->needs(step);
 }
@@ -208,11 +229,7 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
       ->capture_default_str();
   CLI::App& set_echo = add_command(
       app, call, "set-echo", "Change the echo factor of the batches that are not begun yet",
-      [&call]() -> Status {
-        if (call.factor.empty() && !call.forget_place)
-          return {Code::kInvalidArgument, "set-echo: FACTOR is missing, as 1.5"};
-        return cli::set_echo(call.daemon, call.stream, call.factor);
-      });
+      [&call] { return cli::set_echo(call.daemon, call.stream, call.factor); });
   CLI::App& set_weights =
       add_command(app, call, "set-weights",
                   "Change the weights of the sources for rows that are not planned yet",
@@ -235,6 +252,14 @@ void add_changing_commands(CLI::App& app, Invocation& call) {
   for (CLI::App* command : {&create, &remove, &drain, &set_echo, &set_weights}) {
     add_control(*command, call);
   }
+  add_check(set_echo, [&call] {
+    const bool lacks_factor = call.factor.empty() && !call.forget_place;
+    return lacks_factor ? "FACTOR is missing, as 1.5" : daemon_misuse(call.daemon);
+  });
+  add_check(set_weights, [&call] {
+    const std::string misuse = weights_misuse(call.weights);
+    return misuse.empty() ? daemon_misuse(call.daemon) : misuse;
+  });
 }
 
 // The limits that the control service has for the time between two answers.
@@ -271,11 +296,11 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
   CLI::App& command = add_command(
       app, call, "analyze", "Measure a stream, and predict its rate under other settings",
       [&call] { return analyze_stream(call.daemon, call.stream, call.analyze); });
-  command.parse_complete_callback([&call] {
-    const std::string misuse = analyze_misuse(call.analyze);
-    if (!misuse.empty()) throw CLI::ValidationError(misuse);
-  });
   add_control(command, call);
+  add_check(command, [&call] {
+    const std::string misuse = analyze_misuse(call.analyze);
+    return misuse.empty() && call.analyze.config.empty() ? daemon_misuse(call.daemon) : misuse;
+  });
   add_stream_name(command, call);
   command
       .add_option("--config", call.analyze.config,
@@ -335,7 +360,8 @@ void add_read_place(CLI::App& read, ReadOptions& options) {
   read.add_option("--world-size", options.world_size, "Ranks of the job")
       ->check(check_positive, "POSITIVE")
       ->capture_default_str();
-  read.add_option("--batch-size", options.batch_size, "Global batch; default: the stream's");
+  read.add_option("--batch-size", options.batch_size, "Global batch; default: the stream's")
+      ->check(check_positive);
   read.add_option("--join", options.join, "Where to start without a state")
       ->check(CLI::IsMember({"start", "current", "next_epoch"}))
       ->capture_default_str();
@@ -354,6 +380,7 @@ void add_read_command(CLI::App& app, Invocation& call) {
       add_command(app, call, "read", "Read a stream as a trainer would, and measure it",
                   [&call] { return read_stream(call.daemon, call.read); });
   add_daemon(read, call);
+  add_check(read, [&options] { return read_misuse(options); });
   add_read_place(read, options);
   CLI::Option* batches =
       read.add_option("--batches", options.batches, "Stop after this many batches");
@@ -374,7 +401,13 @@ void add_read_command(CLI::App& app, Invocation& call) {
 // A size such as "256MiB".
 std::string check_bytes(const std::string& text) {
   const auto bytes = config::parse_bytes(text);
-  return bytes.ok() ? "" : bytes.status().message();
+  if (!bytes.ok()) return bytes.status().message();
+  return *bytes > 0 ? "" : "'" + text + "' is too small; the least is 1B";
+}
+
+std::string check_file_name(const std::string& text) {
+  const bool plain = !text.empty() && text.find('/') == std::string::npos;
+  return plain ? "" : "'" + text + "' is not a file name without folders";
 }
 
 void add_pack_command(CLI::App& app, Invocation& call) {
@@ -397,7 +430,9 @@ void add_pack_command(CLI::App& app, Invocation& call) {
           "--from", [&options](const std::string& word) { options.from = kinds.at(word); },
           "Kind of the input")
       ->check(CLI::IsMember({"auto", "idx", "folder", "list"}));
-  pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")->capture_default_str();
+  pack.add_option("--name", options.name, "Shards are NAME-000000.tar, ...")
+      ->check(check_file_name)
+      ->capture_default_str();
   pack.add_option_function<std::string>(
           "--shard-size",
           [&options](const std::string& text) {
@@ -405,7 +440,8 @@ void add_pack_command(CLI::App& app, Invocation& call) {
           },
           "Maximum bytes of a shard (256MiB)")
       ->check(check_bytes);
-  pack.add_option("--shard-records", options.shard_records_max, "Maximum records of a shard");
+  pack.add_option("--shard-records", options.shard_records_max, "Maximum records of a shard")
+      ->check(check_positive);
   pack.add_option("--classes", options.classes, "File of class names, one per line")
       ->type_name(kFileType);
   pack.add_flag("--png", options.png, "IDX images as PNG instead of raw bytes");
@@ -446,12 +482,14 @@ int main_with(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "{}", usage_error(app, error, {argv + 1, argv + argc}));
+    fmt::print(stderr, "{}", sanitize_output(usage_error(app, error, {argv + 1, argv + argc})));
     return 2;
   }
   const Status status = call.run();
   if (status.ok() && std::fflush(stdout) == 0) return call.exit_code;
-  fmt::print(stderr, "echoline: {}\n", status.ok() ? "cannot write to stdout" : status.message());
+  // It can have texts of others: keys of records, answers of servers and stores.
+  fmt::print(stderr, "echoline: {}\n",
+             status.ok() ? "cannot write to stdout" : sanitize_text(status.message()));
   return 1;
 }
 

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/pluralize.h"
 #include "base/system_limit.h"
+#include "config/error_location.h"
 #include "config/load.h"
 #include "config/values.h"
 #include "engine/api/engine.h"
@@ -89,7 +90,9 @@ Result<std::unique_ptr<serve::PreparationServer>> open_preparation(engine::Engin
 // Runs the daemon from the creation of its streams to the end of the drain. The order matters: the
 // door, control and monitoring open first, so that trainers can wait for a stream and a long start
 // can be watched.
-Status run_streams(engine::Engine& engine, const v1::Config& config, serve::StopSignal& stop) {
+Status run_streams(engine::Engine& engine, const config::LocatedConfig& located,
+                   serve::StopSignal& stop) {
+  const v1::Config& config = *located.config;
   const std::string folder = config.daemon().runtime_dir() + "/";
   std::atomic<bool> draining = false;
   std::atomic<bool> started = false;
@@ -131,7 +134,9 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
   door->flush();
   engine.drain(kDrainPatience);
   if (!streams->end(kOpeningPatience)) {
-    if (!status.ok()) log_end("echolined", status.message());
+    if (!status.ok()) {
+      log_end("echolined", config::at_location(status, config, located.locations).message());
+    }
     stop.exit_now(status.ok() ? 0 : 1);
   }
   // They read the door's counters, so they end before it.
@@ -140,28 +145,32 @@ Status run_streams(engine::Engine& engine, const v1::Config& config, serve::Stop
   return status;
 }
 
-Status run(const Options& options) {
-  ECHOLINE_ASSIGN(
-      const v1::Config config,
-      config::load_config_file(options.config, options.overrides, defaults_of(options)));
-  const std::string folder = config.daemon().runtime_dir() + "/";
-  ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(config.daemon().runtime_dir()));
-  ECHOLINE_TRY(serve::make_state_dir(config.daemon().state_dir()));
+Status run(const config::LocatedConfig& located) {
+  const v1::Daemon& daemon = located.config->daemon();
+  const std::string folder = daemon.runtime_dir() + "/";
+  ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(daemon.runtime_dir()));
+  ECHOLINE_TRY(serve::make_state_dir(daemon.state_dir()));
   // Else a wrong file would be noticed at the first change that hosts have to agree upon.
-  ECHOLINE_TRY(serve::load_tls(serve::tls_paths(config.daemon().etcd())).status());
+  ECHOLINE_TRY(serve::load_tls(serve::tls_paths(daemon.etcd())).status());
   std::vector<std::string> leftovers = {folder + "control.sock", folder + "door.sock.lock"};
   if (!serve::door_is_inherited()) leftovers.push_back(folder + "door.sock");
   serve::StopSignal stop(kStopPatience, std::move(leftovers));
-  ECHOLINE_ASSIGN(const std::unique_ptr<engine::Engine> engine,
-                  engine::Engine::create(config.daemon()));
-  ECHOLINE_TRY(run_streams(*engine, config, stop));
+  ECHOLINE_ASSIGN(const std::unique_ptr<engine::Engine> engine, engine::Engine::create(daemon));
+  ECHOLINE_TRY(run_streams(*engine, located, stop));
   log_info("main", "stopped");
   return Status();
 }
 
+Status load_and_run(const Options& options) {
+  ECHOLINE_ASSIGN(
+      const config::LocatedConfig located,
+      config::load_located_config_file(options.config, options.overrides, defaults_of(options)));
+  return config::at_location(run(located), *located.config, located.locations);
+}
+
 Status run_or_say_limit(const Options& options) {
   try {
-    return run(options);
+    return load_and_run(options);
   } catch (const std::system_error& error) {
     return limit_reached(error);
   }

@@ -60,4 +60,8 @@ std::string sanitize_text(std::string_view text) {
   return replace_hidden(to_utf8(cut_text(text, kShownTextBytesMax)), "\n    ", "\t");
 }
 
+std::string sanitize_output(std::string_view text) {
+  return replace_hidden(to_utf8(text), "\n", "\t");
+}
+
 }  // namespace echoline

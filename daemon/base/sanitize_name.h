@@ -22,4 +22,7 @@ inline constexpr std::size_t kShownTextBytesMax = 64 << 10;
 // text can look like a line of its own.
 std::string sanitize_text(std::string_view text);
 
+// The same for the whole output of a program: lines of its own, of which none is indented or cut.
+std::string sanitize_output(std::string_view text);
+
 }  // namespace echoline

@@ -11,6 +11,7 @@
 #include "analyze/what_if.h"
 #include "base/bounded_file.h"
 #include "base/clock.h"
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/output_file.h"
@@ -104,6 +105,11 @@ Result<analyze::Measures> measure_configuration(const std::string& stream,
 }  // namespace
 
 std::string analyze_misuse(const AnalyzeOptions& options) {
+  for (const std::string& question : options.what_if) {
+    const analyze::Measures any{.requests = {.answer_seconds = 1}, .record_bytes = 1};
+    const Status status = analyze::parse_what_if(question, any).status();
+    if (!status.ok()) return "--what-if: " + status.message();
+  }
   if (!options.config.empty()) return "";
   if (!options.overrides.empty()) return "--set is for a configuration: name it with --config";
   if (options.trainer_rate > 0) {
@@ -115,11 +121,7 @@ std::string analyze_misuse(const AnalyzeOptions& options) {
 
 Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
                       const AnalyzeOptions& options) {
-  // Before the measurement: a wrong question costs no time.
-  for (const std::string& question : options.what_if) {
-    const analyze::Measures any{.requests = {.answer_seconds = 1}, .record_bytes = 1};
-    ECHOLINE_TRY(analyze::parse_what_if(question, any).status().with_context("--what-if"));
-  }
+  // Before the measurement: a wrong file costs no time.
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
   if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));
   ECHOLINE_ASSIGN(const std::uint64_t duration_ns, config::parse_duration_ns(options.duration));
@@ -130,8 +132,8 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   if (!options.svg.empty()) {
     ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));
   }
-  fmt::print("{}",
-             options.json ? analyze::analysis_json(analysis) : analyze::analysis_text(analysis));
+  fmt::print("{}", options.json ? analyze::analysis_json(analysis)
+                                : sanitize_output(analyze::analysis_text(analysis)));
   return analyze::refusal_of_all(analysis);
 }
 

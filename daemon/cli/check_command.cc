@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/sanitize_name.h"
 #include "cli/checked_text.h"
 #include "cli/commands.h"
 #include "config/error_location.h"
@@ -13,40 +14,26 @@
 namespace echoline::cli {
 namespace {
 
-Status at(const std::string& place, const Status& status) {
-  return Status(status).with_context(place);
-}
-
 // Loads them as the daemon does at its start.
 template <typename Block>
-Status check_tls_files(const Block& block, const config::SourceLocations& locations) {
-  const Status status = serve::load_tls(serve::tls_paths(block)).status();
-  if (status.ok()) return status;
-  return at(config::error_location(block, locations, status.message()), status);
+Status check_tls_files(const Block& block) {
+  return serve::load_tls(serve::tls_paths(block)).status();
 }
 
-Status check_tls_files(const config::LocatedConfig& located) {
-  const v1::Daemon& daemon = located.config->daemon();
-  if (!daemon.control().listen().empty()) {
-    ECHOLINE_TRY(check_tls_files(daemon.control(), located.locations));
-  }
-  if (!daemon.serve().listen().empty()) {
-    ECHOLINE_TRY(check_tls_files(daemon.serve(), located.locations));
-  }
-  return check_tls_files(daemon.etcd(), located.locations);
+Status check_tls_files(const v1::Daemon& daemon) {
+  if (!daemon.control().listen().empty()) ECHOLINE_TRY(check_tls_files(daemon.control()));
+  if (!daemon.serve().listen().empty()) ECHOLINE_TRY(check_tls_files(daemon.serve()));
+  return check_tls_files(daemon.etcd());
 }
 
-Result<CheckedStreams> check_streams(const config::LocatedConfig& located, bool offline) {
+Result<CheckedStreams> check_streams(const v1::Config& config, bool offline) {
   CheckedStreams all;
-  for (const auto& [name, stream] : located.config->streams()) {
+  for (const auto& [name, stream] : config.streams()) {
     Checked& checked = all[name];
     checked.stream = &stream;
     if (offline) continue;
-    Result<Checked> seen = check_stream(name, stream, located.config->daemon());
-    if (!seen.ok()) {
-      Status status = seen.status().with_context("stream '" + name + "'");
-      return at(config::error_location(stream, located.locations, seen.status().message()), status);
-    }
+    Result<Checked> seen = check_stream(name, stream, config.daemon());
+    if (!seen.ok()) return seen.status().with_context("stream '" + name + "'");
     checked = *seen;
   }
   return all;
@@ -68,12 +55,17 @@ Status check(const CheckOptions& options) {
   ECHOLINE_ASSIGN(const config::LocatedConfig located,
                   config::load_located_config_file(options.file, options.overrides));
   set_log_level(LogLevel::kWarning);
-  if (!options.offline) ECHOLINE_TRY(check_tls_files(located));
-  ECHOLINE_ASSIGN(const CheckedStreams all, check_streams(located, options.offline));
+  const v1::Config& config = *located.config;
+  const v1::Daemon& daemon = config.daemon();
+  if (!options.offline) {
+    ECHOLINE_TRY(config::at_location(check_tls_files(daemon), config, located.locations));
+  }
+  const Result<CheckedStreams> seen = check_streams(config, options.offline);
+  ECHOLINE_TRY(config::at_location(seen.status(), config, located.locations));
+  const CheckedStreams& all = *seen;
   ECHOLINE_TRY(check_budget(located, total_bytes(all)));
-  const v1::Daemon& daemon = located.config->daemon();
-  fmt::print("{}",
-             options.json ? checked_json(daemon, all) : checked_text(options.file, daemon, all));
+  fmt::print("{}", options.json ? checked_json(daemon, all)
+                                : sanitize_output(checked_text(options.file, daemon, all)));
   return Status();
 }
 

@@ -106,6 +106,8 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
 // Without a factor: forgets the place of an echo that the daemon has placed.
 Status set_echo(const DaemonOptions& daemon, const std::string& stream, const std::string& factor);
 
+// The usage error if one of them is no weight; else empty.
+std::string weights_misuse(const std::vector<std::string>& weights);
 // `weights` as "web=0.5". Prints the position at which the new weights start.
 Status set_weights(const DaemonOptions& daemon, const std::string& stream,
                    const std::vector<std::string>& weights);
@@ -128,6 +130,8 @@ struct ReadOptions {
   std::string state_file;
   std::string save_state_file;
 };
+// The usage error if the place in the job cannot be; else empty.
+std::string read_misuse(const ReadOptions& options);
 Status read_stream(const DaemonOptions& daemon, const ReadOptions& options);
 
 // Packs with a progress bar.

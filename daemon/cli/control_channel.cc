@@ -5,10 +5,12 @@
 #include <grpcpp/security/credentials.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "base/bounded_file.h"
 #include "cli/connectivity_check.h"
 #include "cli/control_client.h"
+#include "config/control.h"
 
 namespace echoline::cli {
 namespace {
@@ -34,13 +36,7 @@ DaemonOptions completed(DaemonOptions daemon) {
   return daemon;
 }
 
-Result<std::string> read_pem(const char* option, const char* variable, const std::string& path) {
-  if (path.empty()) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{} or {} is missing: over TCP the control service speaks TLS with "
-                              "certificates on both sides",
-                              option, variable));
-  }
+Result<std::string> read_pem(const char* option, const std::string& path) {
   Result<std::string> text = read_bounded_file(path, kPemBytesMax);
   if (text.ok()) return text;
   return text.status().with_context(option);
@@ -50,25 +46,47 @@ std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir +
 
 }  // namespace
 
+std::string daemon_misuse(const DaemonOptions& given) {
+  const DaemonOptions daemon = completed(given);
+  if (daemon.address.empty()) {
+    const bool has_tls = !given.tls_ca.empty() || !given.tls_cert.empty() || !given.tls_key.empty();
+    return has_tls ? "--tls-ca, --tls-cert and --tls-key go with --address or ECHOLINE_ADDRESS; "
+                     "without, this host's daemon would be asked"
+                   : "";
+  }
+  if (!config::is_address(daemon.address)) {
+    return fmt::format("'{}' is no address; allowed: host:port", daemon.address);
+  }
+  for (const auto& [path, option, variable] :
+       {std::tuple{&daemon.tls_ca, "--tls-ca", "ECHOLINE_TLS_CA"},
+        {&daemon.tls_cert, "--tls-cert", "ECHOLINE_TLS_CERT"},
+        {&daemon.tls_key, "--tls-key", "ECHOLINE_TLS_KEY"}}) {
+    if (!path->empty()) continue;
+    return fmt::format(
+        "{} or {} is missing: over TCP the control service speaks TLS with certificates on both "
+        "sides",
+        option, variable);
+  }
+  return "";
+}
+
 bool is_remote(const DaemonOptions& given) { return !completed(given).address.empty(); }
 
 Result<ControlChannel> open_channel(const DaemonOptions& given) {
   ControlChannel opened{completed(given), nullptr};
   const DaemonOptions& daemon = opened.daemon;
+  if (const std::string misuse = daemon_misuse(given); !misuse.empty()) {
+    return Status(Code::kInvalidArgument, misuse);
+  }
   if (daemon.address.empty()) {
-    if (!given.tls_ca.empty() || !given.tls_cert.empty() || !given.tls_key.empty()) {
-      return Status(Code::kInvalidArgument,
-                    "--tls-ca, --tls-cert and --tls-key go with --address or ECHOLINE_ADDRESS; "
-                    "without, this host's daemon would be asked");
-    }
     opened.channel =
         grpc::CreateChannel("unix:" + socket_of(daemon), grpc::InsecureChannelCredentials());
     return opened;
   }
   grpc::SslCredentialsOptions tls;
-  ECHOLINE_ASSIGN(tls.pem_root_certs, read_pem("--tls-ca", "ECHOLINE_TLS_CA", daemon.tls_ca));
-  ECHOLINE_ASSIGN(tls.pem_cert_chain, read_pem("--tls-cert", "ECHOLINE_TLS_CERT", daemon.tls_cert));
-  ECHOLINE_ASSIGN(tls.pem_private_key, read_pem("--tls-key", "ECHOLINE_TLS_KEY", daemon.tls_key));
+  ECHOLINE_ASSIGN(tls.pem_root_certs, read_pem("--tls-ca", daemon.tls_ca));
+  ECHOLINE_ASSIGN(tls.pem_cert_chain, read_pem("--tls-cert", daemon.tls_cert));
+  ECHOLINE_ASSIGN(tls.pem_private_key, read_pem("--tls-key", daemon.tls_key));
   opened.channel = grpc::CreateChannel("dns:///" + daemon.address, grpc::SslCredentials(tls));
   return opened;
 }

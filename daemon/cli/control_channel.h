@@ -21,7 +21,10 @@ struct ControlChannel {
 // Whether the daemon is on another host, reached over TLS.
 bool is_remote(const DaemonOptions& daemon);
 
-// Does not connect yet. Wrong or missing TLS files are errors.
+// The usage error of options that cannot name a daemon; else empty.
+std::string daemon_misuse(const DaemonOptions& daemon);
+
+// Does not connect yet. Wrong TLS files are errors.
 Result<ControlChannel> open_channel(const DaemonOptions& daemon);
 
 // Explains why a call got no answer, because gRPC only reports that it could not connect. It tries

@@ -230,7 +230,9 @@ void print_without_index(const std::string& name, bool json) {
 }  // namespace
 
 std::string index_misuse(const IndexOptions& options) {
-  return is_config(options.target) ? misuse_of_config(options) : misuse_of_address(options);
+  if (is_config(options.target)) return misuse_of_config(options);
+  const std::string misuse = misuse_of_address(options);
+  return misuse.empty() ? job_of_address(options).status().message() : misuse;
 }
 
 Status build_index(const IndexOptions& options) {

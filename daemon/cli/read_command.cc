@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/pluralize.h"
+#include "base/sanitize_name.h"
 #include "cli/batch_line.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
@@ -128,7 +129,7 @@ class StreamReading {
   // Prints the client library's messages, for example about a re-attach.
   void print_news() {
     while (const std::optional<std::string> news = loader_.take_news()) {
-      fmt::print(stderr, "echoline: {}\n", *news);
+      fmt::print(stderr, "echoline: {}\n", sanitize_text(*news));
     }
   }
 
@@ -202,6 +203,12 @@ Status read_with(const DaemonOptions& daemon, const ReadOptions& options) {
 }
 
 }  // namespace
+
+std::string read_misuse(const ReadOptions& options) {
+  if (options.job.empty()) return "--job: a job has a name";
+  if (options.rank < options.world_size) return "";
+  return fmt::format("--rank {} is not below --world-size {}", options.rank, options.world_size);
+}
 
 Status read_stream(const DaemonOptions& daemon, const ReadOptions& options) {
   try {

@@ -7,11 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/sanitize_name.h"
 #include "cli/commands.h"
 #include "cli/control_channel.h"
 #include "cli/control_client.h"
 #include "cli/resolve_paths.h"
 #include "cli/stream_text.h"
+#include "config/error_location.h"
 #include "config/load.h"
 #include "config/values.h"
 
@@ -19,7 +21,7 @@ namespace echoline::cli {
 
 Status list_streams(const DaemonOptions& daemon, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
-  fmt::print("{}", json ? streams_json(streams) : streams_table(streams));
+  fmt::print("{}", json ? streams_json(streams) : sanitize_output(streams_table(streams)));
   return Status();
 }
 
@@ -36,8 +38,8 @@ std::vector<std::string> stream_names(const std::string& runtime_dir) {
 namespace {
 
 std::string shown(const v1::StreamStatus& stream, bool stall, bool json) {
-  if (stall) return json ? stall_json(stream) : stall_text(stream);
-  return json ? stream_json(stream) : stream_text(stream);
+  if (json) return stall ? stall_json(stream) : stream_json(stream);
+  return sanitize_output(stall ? stall_text(stream) : stream_text(stream));
 }
 
 }  // namespace
@@ -90,8 +92,9 @@ Status print_state(const DaemonOptions& daemon, const std::string& stream) {
 }
 
 Status create_streams(const DaemonOptions& daemon, const CreateOptions& options) {
-  ECHOLINE_ASSIGN(const v1::Config config,
-                  config::load_config_file(options.file, options.overrides));
+  ECHOLINE_ASSIGN(const config::LocatedConfig located,
+                  config::load_located_config_file(options.file, options.overrides));
+  const v1::Config& config = *located.config;
   if (config.streams().empty()) return Status(Code::kNotFound, options.file + ": no streams in it");
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
   const std::map<std::string, v1::Stream> streams(config.streams().begin(), config.streams().end());
@@ -103,7 +106,7 @@ Status create_streams(const DaemonOptions& daemon, const CreateOptions& options)
       resolve_paths(*request.mutable_stream(), std::filesystem::current_path());
     }
     request.set_persist(options.persist);
-    ECHOLINE_TRY(client->create(request));
+    ECHOLINE_TRY(config::at_location(client->create(request), config, located.locations));
     fmt::print("created {}{}\n", name, options.persist ? ", kept over restarts" : "");
   }
   return Status();
@@ -128,6 +131,27 @@ Result<bool> drain_stream(const DaemonOptions& daemon, const std::string& stream
       "drained {}{}\n", stream,
       drained ? "" : fmt::format("; after {} trainers had not taken all batches yet", patience));
   return drained;
+}
+
+// A request without the name of the stream.
+Result<v1::SetWeightsRequest> parse_weights(const std::vector<std::string>& weights) {
+  v1::SetWeightsRequest request;
+  for (const std::string& text : weights) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const std::string source = text.substr(0, equals);
+    const auto weight =
+        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
+    if (source.empty() || !weight.ok()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
+                                "three decimals",
+                                text));
+    }
+    if (!request.mutable_weights_thousandths()->insert({source, *weight}).second) {
+      return Status(Code::kInvalidArgument, fmt::format("source '{}' is given twice", source));
+    }
+  }
+  return request;
 }
 
 // ", for a, b", or nothing.
@@ -162,25 +186,14 @@ Status set_echo(const DaemonOptions& daemon, const std::string& stream, const st
   return Status();
 }
 
+std::string weights_misuse(const std::vector<std::string>& weights) {
+  return parse_weights(weights).status().message();
+}
+
 Status set_weights(const DaemonOptions& daemon, const std::string& stream,
                    const std::vector<std::string>& weights) {
-  v1::SetWeightsRequest request;
+  ECHOLINE_ASSIGN(v1::SetWeightsRequest request, parse_weights(weights));
   request.set_name(stream);
-  for (const std::string& text : weights) {
-    const std::size_t equals = std::min(text.find('='), text.size());
-    const std::string source = text.substr(0, equals);
-    const auto weight =
-        config::parse_thousandths(std::string_view(text).substr(std::min(equals + 1, text.size())));
-    if (source.empty() || !weight.ok()) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("'{}' is no weight of a source; write it as web=0.5, with at most "
-                                "three decimals",
-                                text));
-    }
-    if (!request.mutable_weights_thousandths()->insert({source, *weight}).second) {
-      return Status(Code::kInvalidArgument, fmt::format("source '{}' is given twice", source));
-    }
-  }
   ECHOLINE_ASSIGN(const v1::SetWeightsResponse changed,
                   ControlClient::open(daemon)->set_weights(request));
   const std::string are = fmt::format("weights of {}: {}", stream, fmt::join(weights, ", "));

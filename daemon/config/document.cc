@@ -9,6 +9,8 @@
 #include <optional>
 #include <sstream>
 
+#include "config/yaml_error.h"
+
 namespace echoline::config {
 namespace {
 
@@ -32,7 +34,8 @@ class DocumentStart final : public YAML::EventHandler {
 };
 
 std::optional<YAML::Mark> second_document(const std::string& text) {
-  std::istringstream stream(text);
+  // yaml-cpp closes a quote at the end of the text by itself, but not at the end of a document.
+  std::istringstream stream(text + "\n...\n");
   // yaml-cpp's event interface: it builds no tree, so a broken second document costs little.
   YAML::Parser parser(stream);
   DocumentStart first;
@@ -92,8 +95,8 @@ Result<YAML::Node> parse_yaml(std::string_view text, const std::string& name) {
           Code::kInvalidArgument,
           at_mark(name, *tab) + ": a tab in the indentation; YAML allows only spaces there");
     }
-    return Status(Code::kInvalidArgument, fmt::format("{}: not readable as YAML: {}",
-                                                      at_mark(name, error.mark), error.msg));
+    const YamlMistake mistake = explain_yaml_error(text, error);
+    return Status(Code::kInvalidArgument, at_mark(name, mistake.mark) + ": " + mistake.what);
     // yaml-cpp also throws standard exceptions, for example for bad escapes.
   } catch (const std::exception& error) {
     return Status(Code::kInvalidArgument,

@@ -99,23 +99,22 @@ std::string source_location(const v1::MixSource& source, const SourceLocations& 
                                : named.where();
 }
 
-std::string block_location(const std::string& name, const Message& block,
-                           const SourceLocations& locations, std::string_view text) {
-  FirstNamed named(locations, text);
-  named.consider_keys(name, block);
-  return named.where().empty() ? locations.where(block, 0) : named.where();
+void consider_daemon(const v1::Daemon& daemon, FirstNamed& named) {
+  // Before the keys of `daemon`, whose names begin theirs.
+  named.consider_keys("daemon.control", daemon.control());
+  named.consider_keys("daemon.serve", daemon.serve());
+  named.consider_keys("daemon.etcd", daemon.etcd());
+  named.consider_keys("daemon", daemon);
 }
 
-}  // namespace
-
-std::string source_context(std::string_view name) { return fmt::format("mix: source {}", name); }
-
-std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
-                           std::string_view text) {
+// `text` without the name of the stream.
+std::string stream_location(const v1::Stream& stream, const v1::Daemon& daemon,
+                            const SourceLocations& locations, std::string_view text) {
   if (const v1::MixSource* source = named_source(stream, text)) {
     return source_location(*source, locations, text);
   }
   FirstNamed named(locations, text);
+  consider_daemon(daemon, named);
   // Steps count from 1 in messages.
   for (int i = 0; i < stream.pipeline_size(); ++i) {
     named.consider_step(stream.pipeline(i), i + 1);
@@ -128,19 +127,28 @@ std::string error_location(const v1::Stream& stream, const SourceLocations& loca
   return locations.where(*reads_of(stream).front(), v1::Read::kUrlFieldNumber);
 }
 
-std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
+// Empty: the text names nothing of the configuration.
+std::string error_location(const v1::Config& config, const SourceLocations& locations,
                            std::string_view text) {
-  return block_location("daemon.control", control, locations, text);
+  for (const auto& [name, stream] : config.streams()) {
+    const std::string context = fmt::format("stream '{}': ", name);
+    if (!text.starts_with(context)) continue;
+    return stream_location(stream, config.daemon(), locations, text.substr(context.size()));
+  }
+  FirstNamed named(locations, text);
+  consider_daemon(config.daemon(), named);
+  return named.where();
 }
 
-std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
-                           std::string_view text) {
-  return block_location("daemon.serve", serve, locations, text);
-}
+}  // namespace
 
-std::string error_location(const v1::Etcd& etcd, const SourceLocations& locations,
-                           std::string_view text) {
-  return block_location("daemon.etcd", etcd, locations, text);
+std::string source_context(std::string_view name) { return fmt::format("mix: source {}", name); }
+
+Status at_location(const Status& status, const v1::Config& config,
+                   const SourceLocations& locations) {
+  if (status.ok()) return status;
+  const std::string where = error_location(config, locations, status.message());
+  return where.empty() ? status : Status(status).with_context(where);
 }
 
 }  // namespace echoline::config

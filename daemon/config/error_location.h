@@ -10,20 +10,13 @@
 
 namespace echoline::config {
 
-// The location of the first key, step or field that the text names, as "echo.window", "batch: ..."
-// or "field image". If it names none that is in the configuration: the location of read.url.
-std::string error_location(const v1::Stream& stream, const SourceLocations& locations,
-                           std::string_view text);
+// The status with the location in front that it is about: the first key, step or field that its
+// text names, as "echo.window", "batch: ...", "field image" or "daemon.memory". Of an error of a
+// stream that names none of the configuration: its read.url. Other errors stay as they are.
+Status at_location(const Status& status, const v1::Config& config,
+                   const SourceLocations& locations);
 // What an error about one source of a mixture begins with, for Status::with_context: then its
 // location is that source's.
 std::string source_context(std::string_view name);
-
-// The same for the keys of a block of `daemon`, else the location of that block.
-std::string error_location(const v1::ControlAccess& control, const SourceLocations& locations,
-                           std::string_view text);
-std::string error_location(const v1::Serve& serve, const SourceLocations& locations,
-                           std::string_view text);
-std::string error_location(const v1::Etcd& etcd, const SourceLocations& locations,
-                           std::string_view text);
 
 }  // namespace echoline::config

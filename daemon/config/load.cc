@@ -113,17 +113,16 @@ Result<v1::Config> parse_config(std::string_view text, const std::string& name,
 }
 
 Result<v1::Config> load_config_file(const std::string& path,
-                                    const std::vector<std::string>& overrides,
-                                    const v1::Daemon& defaults) {
-  ECHOLINE_ASSIGN(const std::string text, read_text(path));
-  ECHOLINE_ASSIGN(const LocatedConfig located, parse_located(text, path, overrides, defaults));
+                                    const std::vector<std::string>& overrides) {
+  ECHOLINE_ASSIGN(const LocatedConfig located, load_located_config_file(path, overrides));
   return std::move(*located.config);
 }
 
 Result<LocatedConfig> load_located_config_file(const std::string& path,
-                                               const std::vector<std::string>& overrides) {
+                                               const std::vector<std::string>& overrides,
+                                               const v1::Daemon& defaults) {
   ECHOLINE_ASSIGN(const std::string text, read_text(path));
-  return parse_located(text, path, overrides);
+  return parse_located(text, path, overrides, defaults);
 }
 
 Status complete_stream(const std::string& name, v1::Stream& stream) {

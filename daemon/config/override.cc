@@ -9,6 +9,7 @@
 #include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
+#include "config/other_names.h"
 #include "config/pipeline.h"
 #include "config/reader.h"
 #include "config/rules.h"
@@ -84,9 +85,7 @@ class OverridePath {
   }
 
   Status unknown(const std::string& part, const google::protobuf::Descriptor& message) const {
-    const std::vector<std::string> known = known_keys(message);
-    return key_error(where_, part,
-                     "unknown; allowed: " + join_names(known) + did_you_mean(part, known));
+    return key_error(where_, part, unknown_key_text(part, message));
   }
 
   // The part names a step, or is its position.

@@ -10,6 +10,7 @@
 #include "config/document.h"
 #include "config/maps.h"
 #include "config/names.h"
+#include "config/other_names.h"
 #include "config/rules.h"
 #include "config/scalar.h"
 
@@ -121,11 +122,8 @@ Result<std::vector<Reader::Entry>> Reader::entries(const YAML::Node& node, int d
 }
 
 Status Reader::unknown_key(const Entry& entry, const Descriptor& message) const {
-  // The nearest known key is probably meant.
   const std::string key = key_text(entry.key);
-  const std::vector<std::string> known = known_keys(message);
-  return key_error(where(entry.key), key,
-                   "unknown; allowed: " + join_names(known) + did_you_mean(key, known));
+  return key_error(where(entry.key), key, unknown_key_text(key, message));
 }
 
 // A choice has exactly one key. Whether that key exists is checked like any other.

@@ -38,5 +38,10 @@ TEST(ShownText, FurtherLinesAreIndentedAndNothingElseIsObeyedByATerminal) {
   EXPECT_EQ(sanitize_text("\xe2"), "\uFFFD");
 }
 
+TEST(ShownOutput, KeepsItsLinesAndLength) {
+  EXPECT_EQ(sanitize_output("a\n\tb\x1b]0;x\x07\u009b\n"), "a\n\tb\uFFFD]0;x\uFFFD\uFFFD\n");
+  EXPECT_EQ(sanitize_output(std::string(1 << 20, 'x')).size(), 1U << 20);
+}
+
 }  // namespace
 }  // namespace echoline

@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Json = nlohmann::json;
 
 // One daemon for all cases; each case uses its own jobs.
@@ -198,6 +199,15 @@ TEST_F(DaemonCommands, CreateAndDeleteAddAndTakeAStream) {
   EXPECT_EQ(missing.status, 0);
   EXPECT_EQ(missing.out, "there was no stream other\n");
   EXPECT_EQ(daemon_command({"read", "other", "--batches", "1"}).status, 1);
+}
+
+TEST_F(DaemonCommands, CreateGivesThePlaceOfAMistakeThatTheDaemonFinds) {
+  write_config("small.yaml", "small", "last: drop");
+  const CommandResult refused = daemon_command(
+      {"create", folder_->file("small.yaml"), "--set", "streams.small.pipeline.echo.window=2"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, StartsWith("echoline: --set streams.small.pipeline.echo.window=2: "
+                                      "stream 'small': echo.window: with 2 "));
 }
 
 TEST_F(DaemonCommands, ADrainedStreamStaysAndTakesNoTrainers) {

@@ -35,6 +35,26 @@ TEST(Usage, ThatIsWrongEndsWith2AndSaysSoOnStderr) {
       {"top", "--count", "0"},
       {"drain"},
       {"drain", "train", "--patience", "5"},
+      {"check", "a.yaml", "--set", "workers"},
+      {"index", "a.tar", "--format", "tra"},
+      {"index", "ftp://host/a.tar"},
+      {"list", "--address", "host"},
+      {"list", "--address", "host:1"},
+      {"list", "--tls-ca", "ca.pem"},
+      {"show", "train", "--step", "99999999999999999999"},
+      {"show", "train", "--step", "1", "--batch-size", "0"},
+      {"analyze", "train", "--what-if", "speed=2"},
+      {"set-echo", "train"},
+      {"set-echo", "train", "0.5"},
+      {"set-echo", "train", "1001"},
+      {"set-weights", "train", "web"},
+      {"set-weights", "train", "web=1", "web=2"},
+      {"read", "train", "--rank", "2", "--world-size", "2"},
+      {"read", "train", "--batch-size", "0"},
+      {"read", "train", "--job", ""},
+      {"pack", "x", "-o", "y", "--name", "a/b"},
+      {"pack", "x", "-o", "y", "--shard-size", "0"},
+      {"pack", "x", "-o", "y", "--shard-records", "-1"},
       {"pack", "x", "-o", "y", "--shard-size", "big"}};
   for (const auto& arguments : wrong) {
     const CommandResult result = run_command(arguments);
@@ -145,6 +165,18 @@ TEST(Usage, OfABadConfigurationGivesItsPlace) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, StartsWith("echoline: " + path + ":3:5: key 'pipline': unknown"));
   EXPECT_EQ(result.out, "");
+}
+
+TEST(Output, HasNoControlCharactersOfOthers) {
+  const serve::ScratchFolder folder;
+  const std::string path = folder.file("a\x1b[2J\u009b.yaml");
+  const CommandResult missing = run_command({"check", path});
+  std::ofstream(path) << "daemon: {}\n";
+  for (const std::string& text :
+       {missing.err, run_command({"check", path}).out, run_command({"\x1b[2J\u009b"}).err}) {
+    EXPECT_THAT(text, HasSubstr("\uFFFD[2J\uFFFD"));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  }
 }
 
 TEST(RuntimeFolder, OfDaemonAndTrainersIsTheSameInASession) {

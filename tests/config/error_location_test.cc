@@ -17,7 +17,10 @@ class ErrorLocation : public ::testing::Test {
     std::string pattern = testing::TempDir() + "location-XXXXXX";
     ASSERT_NE(::mkstemp(pattern.data()), -1);
     path_ = pattern;
-    std::ofstream(path_) << "streams:\n"
+    std::ofstream(path_) << "daemon:\n"
+                            "  memory: 64MiB\n"
+                            "  control: {operators: [root]}\n"
+                            "streams:\n"
                             "  train:\n"
                             "    pipeline:\n"
                             "      - read: {url: /data/a.tar}\n"
@@ -46,11 +49,17 @@ class ErrorLocation : public ::testing::Test {
   }
   void TearDown() override { ::remove(path_.c_str()); }
 
-  // The location without the file name.
-  std::string find(const std::string& text, const std::string& stream = "train") const {
-    const std::string where =
-        error_location(located_->config->streams().at(stream), located_->locations, text);
+  // The location without the file name; "" if there is none.
+  std::string find_any(const std::string& text) const {
+    const Status status =
+        at_location(Status(Code::kInternal, text), *located_->config, located_->locations);
+    EXPECT_TRUE(status.message().ends_with(text)) << status.message();
+    if (status.message() == text) return "";
+    const std::string where = status.message().substr(0, status.message().size() - text.size() - 2);
     return where.starts_with(path_) ? where.substr(path_.size()) : where;
+  }
+  std::string find(const std::string& text, const std::string& stream = "train") const {
+    return find_any("stream '" + stream + "': " + text);
   }
 
   std::string path_;
@@ -58,21 +67,21 @@ class ErrorLocation : public ::testing::Test {
 };
 
 TEST_F(ErrorLocation, OfAKeyOfAStepIsFound) {
-  EXPECT_EQ(find("echo.window: with 2 a batch could hold two uses"), ":8:35");
-  EXPECT_EQ(find("lower batch.size, or set echo.window"), ":11:23");
+  EXPECT_EQ(find("echo.window: with 2 a batch could hold two uses"), ":11:35");
+  EXPECT_EQ(find("lower batch.size, or set echo.window"), ":14:23");
 }
 
 TEST_F(ErrorLocation, OfAStepOrFieldAloneIsFound) {
-  EXPECT_EQ(find("echo: with batch.size 800"), ":8:9");
-  EXPECT_EQ(find("sample 7 (key 7) in a.tar: field image_2 (png): none"), ":7:11");
-  EXPECT_EQ(find("field image (jpg): none"), ":6:11");
-  EXPECT_EQ(find("set echo.allow_repeats: true"), ":8:9");
+  EXPECT_EQ(find("echo: with batch.size 800"), ":11:9");
+  EXPECT_EQ(find("sample 7 (key 7) in a.tar: field image_2 (png): none"), ":10:11");
+  EXPECT_EQ(find("field image (jpg): none"), ":9:11");
+  EXPECT_EQ(find("set echo.allow_repeats: true"), ":11:9");
 }
 
 TEST_F(ErrorLocation, OfAStepByItsNumberIsFound) {
-  EXPECT_EQ(find("pipeline step 3 (echo): wrong"), ":8:9");
-  EXPECT_EQ(find("pipeline step 5 (resize): wrong"), ":10:9");
-  EXPECT_EQ(find("pipeline step 4 (echo): wrong"), ":4:21");
+  EXPECT_EQ(find("pipeline step 3 (echo): wrong"), ":11:9");
+  EXPECT_EQ(find("pipeline step 5 (resize): wrong"), ":13:9");
+  EXPECT_EQ(find("pipeline step 4 (echo): wrong"), ":7:21");
 }
 
 TEST_F(ErrorLocation, OfAnOverriddenValueIsTheOverride) {
@@ -80,19 +89,33 @@ TEST_F(ErrorLocation, OfAnOverriddenValueIsTheOverride) {
 }
 
 TEST_F(ErrorLocation, OfASourceOfAMixtureIsInThatSource) {
-  EXPECT_EQ(find("mix: source web: no such file", "mixed"), ":16:50");
-  EXPECT_EQ(find("mix: source web_2: field image (jpg): none", "mixed"), ":19:27");
+  EXPECT_EQ(find("mix: source web: no such file", "mixed"), ":19:50");
+  EXPECT_EQ(find("mix: source web_2: field image (jpg): none", "mixed"), ":22:27");
   EXPECT_EQ(find("mix: field image of source web_2 is other than that of source web", "mixed"),
-            ":19:27");
-  EXPECT_EQ(find("mix: source web_2: read.throttle: too slow", "mixed"), ":19:40");
-  EXPECT_EQ(find("resize: too large", "mixed"), ":22:9");
-  EXPECT_EQ(find("no such file", "mixed"), ":16:50");
+            ":22:27");
+  EXPECT_EQ(find("mix: source web_2: read.throttle: too slow", "mixed"), ":22:40");
+  EXPECT_EQ(find("resize: too large", "mixed"), ":25:9");
+  EXPECT_EQ(find("no such file", "mixed"), ":19:50");
+}
+
+TEST_F(ErrorLocation, OfAKeyOfTheDaemonIsFoundOrTheNearestPlace) {
+  EXPECT_EQ(find_any("daemon.memory is too small"), ":2:11");
+  EXPECT_EQ(find_any("daemon.control.operators: nobody"), ":3:24");
+  EXPECT_EQ(find_any("daemon.control.key: none"), ":3:3");
+  EXPECT_EQ(find_any("in use; set daemon.metrics to off"), ":1:1");
+  EXPECT_EQ(find("daemon.memory is too small: lower batch.size"), ":2:11");
+  EXPECT_EQ(find("batch.size: raise daemon.memory"), ":14:23");
+}
+
+TEST_F(ErrorLocation, OfATextAboutNothingInTheConfigurationIsNone) {
+  EXPECT_EQ(find_any("out of memory"), "");
+  EXPECT_EQ(find_any("stream 'other': echo.window: too small"), "");
 }
 
 TEST_F(ErrorLocation, OfATextThatNamesNoKeyIsThatOfReadUrl) {
-  EXPECT_EQ(find("no such file"), ":4:21");
-  EXPECT_EQ(find("/data/echo.window: no such file"), ":4:21");
-  EXPECT_EQ(find("publish.slots is not written"), ":4:21");
+  EXPECT_EQ(find("no such file"), ":7:21");
+  EXPECT_EQ(find("/data/echo.window: no such file"), ":7:21");
+  EXPECT_EQ(find("publish.slots is not written"), ":7:21");
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ const std::vector<Mistake> kMistakes = {
     {"home", "daemon: {state_dir: ~/echoline}\n",
      "t.yaml:1:21: key 'state_dir': '~/echoline': '~' is not expanded; write the path in full"},
     {"broken_yaml", "daemon: {workers: 2\n",
-     "t.yaml:2:1: not readable as YAML: end of map flow not found"},
+     "t.yaml:1:9: not readable as YAML: '{' is not closed; write '}' after its last value; the "
+     "line: daemon: {workers: 2"},
     {"two_documents", "daemon: {workers: 2}\n---\ndaemon: {workers: 3}\n",
      "t.yaml:2:1: a second document; one is allowed"},
     {"bare_step", with_steps("      - shuffle\n"),
@@ -345,6 +346,58 @@ const std::vector<Mistake> kMistakes = {
 
 INSTANTIATE_TEST_SUITE_P(each, ConfigErrors, ::testing::ValuesIn(kMistakes),
                          [](const auto& each) { return std::string(each.param.name); });
+
+TEST(ConfigSyntax, OfEachUsualMistakeIsSaidWithThePlaceThatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"a:\n  b: 1\n c: 2\n", "3:2: # this line continues no block above it; begin the keys"},
+      {"a:\n  b: 1\n    c: 2\n", "3:5: # this line is indented more than the line before"},
+      {"a:\n  b: 1\n- c\n", "3:1: # this line continues no block above it; begin the keys"},
+      {"a:\n    - b\n  - c\n", "3:3: # this line continues no block above it; begin the keys"},
+      {"a:\n  b: \"x\n  c: 2\n", "2:6: # the quote \" is not closed; the line: b: \"x"},
+      {"a:\n  b: 'x, {\n", "2:6: # the quote ' is not closed; the line: b: 'x, {"},
+      {"a:\n  b: {c: [1, 2}\n", "2:15: # '}' where the '[' of column 10 is still open; close it"},
+      {"a: {b: \"}\", c: 'it''s {'\nd: 3\n", "1:4: # '{' is not closed; write '}' after"},
+      {"a: {b: s3://x/{0..4}.tar}\n", "1:15: # '{' inside a value; put the value into quotes"},
+      {"a: {b: 1}}\n", "1:10: # '}' closes nothing; remove it; the line: a: {b: 1}}"},
+      {"a:\r\n  b 1\r\n\r\n  # d\r\n  c: 2\r\n", "2:3: # a colon and a space are missing between"},
+      {"a:\n  b:1\n  c: 2\n", "2:3: # a colon and a space are missing between"},
+      {"a: b: c\n", "1:5: # a second ': ' in one line; put a value that contains one into quotes"},
+      {"a: - b\n", "1:4: # '- ' begins an entry only on a line of its own"},
+      {"a: \"b\" c\n", "1:8: # text after a value that is complete; put the whole value"},
+      {"a: @b\n", "1:4: # a value with this sign first needs quotes; the line: a: @b"},
+      {"a: *b\n", "1:4: # '*' means the value of an anchor '&', and there is none"},
+      {"a: \"\\q\"\n", "1:7: # in double quotes, a backslash is written '\\\\'"},
+      {"a: \"\\q\x1b[2J\n", "the line: a: \"\\q\uFFFD[2J"},
+  };
+  for (const auto& [text, said] : mistakes) {
+    std::string wanted = said;
+    if (const std::size_t at = said.find('#'); at != std::string::npos) {
+      wanted = "t.yaml:" + wanted.replace(at, 1, "not readable as YAML:");
+    }
+    EXPECT_THAT(error_of(text), ::testing::HasSubstr(wanted)) << text;
+  }
+}
+
+TEST(ConfigNames, OfOtherLoadersLeadToThoseOfThisOne) {
+  const std::string steps = "streams: {a: {pipeline: [";
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {steps + "{flip: {}}]}}", "; did you mean 'horizontal_flip'?"},
+      {steps + "{to_tensor: {}}]}}", "; not needed here: 'decode' makes arrays"},
+      {steps + "{batch: {drop_last: true}}]}}", "; here it is 'last: drop' of the step 'batch'"},
+      {steps + "{batch: {batch_size: 8}}]}}", "buckets; did you mean 'size'?"},
+      {steps + "{read: {path: x}}]}}", "; did you mean 'url'?"},
+      {steps + "{read: {urls: x}}]}}", "; did you mean 'url'?"},
+      {steps + "{read: {prefetch: 2}}]}}", "; did you mean 'read_ahead'?"},
+      {steps + "{prefetch: 2}]}}", "; here it is 'read_ahead' of the step 'read', in bytes"},
+      {steps + "{shuffle: {buffer_size: 9}}]}}", "; did you mean 'window'?"},
+      {steps + "{shuffle: {seed: 9}}]}}", "; here it belongs to the stream"},
+      {steps + "{horizontal_flip: {p: 0.5}}]}}", "; did you mean 'probability'?"},
+      {"streams: {a: {batch_size: 8}}", "; here it is 'size' of the step 'batch'"},
+      {"streams: {a: {num_workers: 8}}", "; here it is daemon.workers: one daemon has"},
+      {"daemon: {num_workers: 8}", "; did you mean 'workers'?"},
+  };
+  for (const auto& [text, said] : names) EXPECT_THAT(error_of(text), ::testing::HasSubstr(said));
+}
 
 TEST(ConfigOverrides, NamesTheFlagInsteadOfAPlaceInTheFile) {
   EXPECT_EQ(

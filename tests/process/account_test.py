@@ -296,7 +296,7 @@ class Account(ProcessCase):
     def test_wrong_questions_and_streams_without_trainers_are_errors(self):
         daemon = self.daemon(records_per_second=2000)
         wrong = daemon.command("analyze", "train", "--what-if", "speed=2")
-        self.assertEqual(wrong.returncode, 1)
+        self.assertEqual(wrong.returncode, 2)
         self.assertIn("'speed' is unknown; there are: workers", wrong.stderr)
         alone = daemon.command("analyze", "train", "--for", "1h")
         self.assertEqual(alone.returncode, 1)

@@ -81,10 +81,11 @@ class TlsCallers(TlsCase):
     def test_each_failure_has_its_own_message(self):
         self.daemon.start()
         other = Authority(self.daemon.folder, "other-ca")
-        self.check_error(self.daemon.call("list", "--address", self.address),
-                         "--tls-ca or ECHOLINE_TLS_CA is missing: over TCP the control service speaks TLS")
-        self.check_error(self.daemon.call("list", "--address", self.address, "--tls-ca", self.ca.file),
-                         "--tls-cert or ECHOLINE_TLS_CERT is missing")
+        for options, said in (([], "--tls-ca or ECHOLINE_TLS_CA is missing: over TCP the control service speaks TLS"),
+                              (["--tls-ca", self.ca.file], "--tls-cert or ECHOLINE_TLS_CERT is missing")):
+            code, text = self.daemon.call("list", "--address", self.address, *options)
+            self.assertEqual(code, 2, text)
+            self.assertIn(said, text)
         self.check_error(self.call("list", ca="/no/such.pem"), "--tls-ca: /no/such.pem: No such file")
         self.check_error(self.call("list", address="no-such-host.invalid:9465"),
                          "there is no host 'no-such-host.invalid'")

@@ -138,7 +138,18 @@ class FirstErrors(ProcessCase):
             self.assertRegex(said, "no daemon answers at .*; start .*ECHOLINE_RUNTIME_DIR")
 
     def test_too_little_memory(self):
-        self.assertRegex(self.daemon_says(self.shard, side=512, memory="1MiB"), "it lacks .*Raise daemon.memory or lower ")
+        said = self.daemon_says(self.shard, side=512, memory="1MiB")
+        self.assertRegex(said, r"^echolined: \S+\.yaml:\d+:\d+: stream .*it lacks .*Raise daemon.memory or lower ")
+
+    def test_a_mistake_that_is_found_after_reading_the_file_has_its_place(self):
+        file = self.written(f"daemon: {{runtime_dir: {self.data}/run, state_dir: {self.data}/state}}\n"
+                            f"streams:\n  train:\n    pipeline:\n    - read: {{url: {self.shard}}}\n    - {DECODE}\n"
+                            "    - resize: {field: image, size: [8, 8]}\n    - echo: {factor: 3, window: 2}\n"
+                            "    - batch: {size: 4}\n")
+        said = self.says("ECHOLINED", "--config", file).splitlines()[-1]
+        self.assertRegex(said, f"^echolined: {file}:8:33: stream 'train': echo.window: with 2 ")
+        said = self.says("ECHOLINED", "--config", file, "--set", "daemon.state_dir=/proc/none").splitlines()[-1]
+        self.assertRegex(said, "^echolined: --set daemon.state_dir=/proc/none: /proc/none: ")
 
     def test_an_older_client(self):
         with Daemon(stream_yaml(steps(self.shard))) as daemon, \
@@ -188,7 +199,7 @@ class FirstErrors(ProcessCase):
         self.assertIn("no credentials are set up; set AWS_ACCESS_KEY_ID", said)
 
     def test_an_endpoint_without_http_is_called_as_it_was_written(self):
-        said = self.says("ECHOLINE_CLI", "index", "s3://photos/a.tar", "--endpoint", "127.0.0.1:9000")
+        said = self.says("ECHOLINE_CLI", "index", "s3://photos/a.tar", "--endpoint", "127.0.0.1:9000", code=2)
         self.assertIn("--endpoint: '127.0.0.1:9000' is no address; allowed: http://host:port", said)
 
     def test_a_changed_file_is_named(self):

@@ -135,7 +135,7 @@ class Indexing(ProcessCase):
         said = reader.communicate(timeout=PATIENCE)[1].decode()
         self.assertRegex(said, "stream 'train': .*the archive is damaged or no tar")
         self.assertEqual(self.daemon.process.wait(PATIENCE), 1)
-        self.assertIn("echolined: stream 'train': ", self.daemon.log())
+        self.assertRegex(self.daemon.log(), r"echolined: \S+\.yaml:\d+:\d+: stream 'train': ")
 
     def test_a_store_that_is_silent_is_named_before_it_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

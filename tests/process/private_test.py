@@ -177,10 +177,24 @@ class Private(ProcessCase):
                 self.assertEqual([int(x) for batch in loader for x in batch["x"]], [0, factor, 2 * factor, 3 * factor])
 
     def test_a_mistake_is_named_as_in_a_file_with_the_path_of_the_log(self):
-        with self.assertRaisesRegex(echoline.Error, r"(?s)its log is (\S+/daemon.log):.*/echoline.yaml:5:\d+: key 'shufle': "
-                                                    "unknown.*did you mean 'shuffle'") as raised:
+        with self.assertRaisesRegex(echoline.Error, r"(?s)its log is (\S+/daemon.log):.*echolined: step 2 \(shufle\): key "
+                                                    "'shufle': unknown.*did you mean 'shuffle'") as raised:
             echoline.Loader([self.steps()[0], {"shufle": {"window": 4}}])
         self.assertTrue(pathlib.Path(str(raised.exception).split("its log is ")[1].split(":")[0]).exists())
+        for steps, said in (([*self.steps()[:3], {"batch": {"sise": 2}}], r"step 4 \(batch\): key 'sise': unknown"),
+                            ([*self.steps(), {"batch": {"size": 2}}], r"step 5 \(batch\): key 'batch': is given twice"),
+                            ([*self.steps()[:1], "shuffle"], r"step 2 \(shuffle\): 'shuffle' alone"),
+                            (self.steps()[:3], "pipeline: key 'pipeline': no 'batch' step"),
+                            ({"lanes": 5, "pipeline": self.steps()}, "lanes: key 'lanes': 5 does not divide"),
+                            ({"daemon": {"memory": "1KiB"}, "streams": {}}, "daemon.memory: key 'memory': 1KiB is out of range"),
+                            ({"streams": {"a": {"pipeline": self.steps()}, "b": {"pipeline": self.steps(last="no")}}},
+                             r"streams.b: step 4 \(batch\): key 'last'")):
+            with self.subTest(said), self.assertRaisesRegex(echoline.Error, f"echolined: {said}") as raised:
+                echoline.Loader(steps)
+            self.assertNotIn("echoline.yaml", str(raised.exception))
+        with self.assertRaisesRegex(echoline.Error, r"echolined: step 1 \(read\): stream 'train': /nowhere.tar: No such"):
+            with echoline.serve([{"read": {"url": "/nowhere.tar"}}, *self.steps()[1:]]):
+                self.fail("started")
         file = self.place / "mistake.yaml"
         file.write_text("streams: {train: {pipeline: [{shufle: {}}]}}\n", encoding="utf-8")
         with self.assertRaisesRegex(echoline.Error, f"echolined: {file}:1:31: key 'shufle': unknown"):

@@ -264,7 +264,7 @@ class SetEcho(ProcessCase):
         with self.daemon() as daemon:
             reading = Reading(daemon).read(5)
             self.assertIn("takes 1 to 3 (echo.max", self.refusal(daemon, "train", "3.5"))
-            self.assertIn("takes 1 to 3", self.refusal(daemon, "train", "0.5"))
+            self.assertIn("'0.5' is not between 1 and 1000", self.refusal(daemon, "train", "0.5"))
             self.assertIn("finer than a thousandth", self.refusal(daemon, "train", "1.0005"))
             self.assertIn("no stream 'eval'", self.refusal(daemon, "eval", "2"))
             self.set_echo(daemon, 2)

@@ -112,7 +112,8 @@ TEST_F(Daemon, StartsOverWhatAKilledOneLeft) {
 }
 
 TEST_F(Daemon, SaysInOneLineWhyAStreamCannotBeOpened) {
-  expect_refused(command(config("missing")), "stream 'train': missing: no such file\n");
+  const std::string path = config("missing");
+  expect_refused(command(path), path + ":8:21: stream 'train': missing: no such file\n");
   EXPECT_TRUE(std::filesystem::is_empty(runtime()));
 }
 
@@ -120,9 +121,9 @@ TEST_F(Daemon, SaysInOneLineThatTheMetricsPortIsTaken) {
   const auto holder = HttpServer::open("127.0.0.1:0", {});
   ASSERT_TRUE(holder.ok());
   const std::string address = "127.0.0.1:" + std::to_string((*holder)->port());
-  expect_refused(command(config("x", address)), "metrics address " + address +
-                                                    " is in use; set daemon.metrics to another "
-                                                    "one, or to off\n");
+  const std::string path = config("x", address);
+  expect_refused(command(path), path + ":4:12: metrics address " + address +
+                                    " is in use; set daemon.metrics to another one, or to off\n");
 }
 
 TEST_F(Daemon, RefusesARuntimeFolderThatEverybodyCanWriteTo) {

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import re
@@ -69,6 +70,42 @@ def _lines(key: str, value: Any, indent: str) -> List[str]:
         inner = [line for name, one in value.items() for line in _lines(str(name), one, indent + "  ")]
         return [f"{indent}{_flow(key)}:", *inner]
     return [f"{indent}{_flow(key)}: {_flow(value)}"]
+
+
+def _column(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _place_in(text: str, line: int, column: int) -> str:
+    """What is at a place of a text of configuration_text(): "step 3 (resize)" or "daemon.memory". Both count from 1."""
+    lines = text.split("\n")[:line]
+    steps = list(itertools.takewhile(lambda above: above.lstrip().startswith("- "), reversed(lines)))
+    if steps and column == _column(lines[-1]) + 1:  # the list itself, whose key is in the same column
+        lines, steps = lines[:-len(steps)], []
+    outer = _column(lines[-1]) + (0 if steps else 1)
+    keys: List[str] = []
+    for above in reversed(lines):
+        if _column(above) < outer:
+            outer = _column(above)
+            keys.insert(0, json.JSONDecoder().raw_decode(above.lstrip())[0])
+    # A configuration of one stream has no name of a user's.
+    if text.startswith('"streams":') and len(re.findall('^  "', text, re.MULTILINE)) == 1:
+        keys = keys[2:]
+    if steps:
+        step = json.loads(steps[0].lstrip()[2:])
+        name = next(iter(step), "") if isinstance(step, dict) else step
+        return ": ".join([".".join(keys)] * bool(keys) + [f"step {len(steps)} ({name})"])
+    return ".".join(keys)
+
+
+def in_terms_of(config: Configuration, log: str, copy: str, stream: str = DEFAULT_STREAM) -> str:
+    """A daemon's log that names what the user gave, a file or a step in Python, and not the copy of it for the daemon."""
+    if isinstance(config, (str, os.PathLike)):
+        return log.replace(copy, os.fspath(config))
+    if copy in log:
+        text = configuration_text(config, stream)
+        log = re.sub(re.escape(copy) + r":(\d+):(\d+)", lambda at: _place_in(text, int(at[1]), int(at[2])), log)
+    return log.replace(copy, "the configuration")
 
 
 def code_of(text: str) -> str:

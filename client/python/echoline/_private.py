@@ -21,7 +21,7 @@ import threading
 import time
 from typing import BinaryIO, Callable, Iterator, List, Optional
 
-from ._configuration import Configuration, code_of, configuration_text
+from ._configuration import Configuration, code_of, configuration_text, in_terms_of
 from ._errors import Error, InvalidArgument
 from ._library import native
 from ._private_folders import base_folder, remove_old_folders, writes_explained
@@ -65,7 +65,7 @@ class PrivateDaemon:
 
     def __init__(self, config: Configuration, stream: str) -> None:
         self._text = configuration_text(config, stream)
-        self._file = os.fspath(config) if isinstance(config, (str, os.PathLike)) else None
+        self._config, self._stream = config, stream
         # Relative addresses are relative to the working folder of the daemon, which is that of its first user.
         self._cwd = os.getcwd()
         # Other code of the user needs another daemon.
@@ -107,14 +107,14 @@ class PrivateDaemon:
             return None
 
     def log_lines(self) -> List[str]:
-        """The end of the log. It names the user's file of the configuration where the log has the daemon's copy."""
+        """The end of the log. It names the user's file, or the step in Python, where the log has the daemon's copy."""
         try:
             with open(self.log_path, "rb") as log:
                 log.seek(max(0, os.fstat(log.fileno()).st_size - 16384))
                 text = log.read().decode("utf-8", "replace")
         except OSError:
             return []
-        return text.replace(os.fspath(self._written), self._file or os.fspath(self._written)).splitlines()[-_LOG_LINES:]
+        return in_terms_of(self._config, text, os.fspath(self._written), self._stream).splitlines()[-_LOG_LINES:]
 
     def how_to_watch(self) -> str:
         """The address of the status page, or, if the configuration has none, a command."""

@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional
 
-from ._configuration import Configuration, configuration_text
+from ._configuration import Configuration, configuration_text, in_terms_of
 from ._errors import Error, InvalidArgument
 from ._loader import Loader, close_loaders
 from ._processes import refuse_in_worker
@@ -42,6 +42,7 @@ class Daemon:
             if name in _OWN_SETTINGS:
                 raise InvalidArgument(f"settings: {name} is chosen by serve(): the daemon has a folder of its own")
         self.runtime_dir = runtime_dir or tempfile.mkdtemp(prefix="echoline-")
+        self._config, self._copy = config, os.path.join(self.runtime_dir, "echoline.yaml")
         self._log = pathlib.Path(self.runtime_dir) / "daemon.log"
         # door.sock is there before the streams are ready; READY=1 comes after them (sd_notify).
         self._ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -50,7 +51,7 @@ class Daemon:
         preexec = _end_with_parent if threading.current_thread() is threading.main_thread() else None
         try:
             self._bind_ready()
-            command = [find_daemon(), "--config", self._file(config), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
+            command = [find_daemon(), "--config", self._written(), "--set", f"daemon.runtime_dir={self.runtime_dir}"]
             for name, value in settings.items():
                 command += ["--set", f"{name}={value}"]
             with open(self._log, "wb") as log:
@@ -74,12 +75,12 @@ class Daemon:
                                   "short path") from None
         self._ready.setblocking(False)
 
-    def _file(self, config: Configuration) -> str:
-        if isinstance(config, (str, os.PathLike)):
-            return os.fspath(config)
-        written = pathlib.Path(self.runtime_dir) / "echoline.yaml"
-        written.write_text(configuration_text(config), encoding="utf-8")
-        return os.fspath(written)
+    def _written(self) -> str:
+        """The path of the configuration, in the folder unless it is a file of the user's."""
+        if isinstance(self._config, (str, os.PathLike)):
+            return os.fspath(self._config)
+        pathlib.Path(self._copy).write_text(configuration_text(self._config), encoding="utf-8")
+        return self._copy
 
     @property
     def pid(self) -> int:
@@ -89,13 +90,16 @@ class Daemon:
         """What the daemon wrote to stdout and stderr so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
+    def _said(self) -> str:
+        return in_terms_of(self._config, self.log().strip(), self._copy)
+
     def _await_ready(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout
         while not self._is_ready():
             if self._process.poll() is not None:
-                raise Error(f"the daemon ended with exit code {self._process.returncode}:\n{self.log().strip()}")
+                raise Error(f"the daemon ended with exit code {self._process.returncode}:\n{self._said()}")
             if time.monotonic() > deadline:
-                raise Error(f"the daemon was not ready within {timeout:g} s:\n{self.log().strip()}")
+                raise Error(f"the daemon was not ready within {timeout:g} s:\n{self._said()}")
             time.sleep(0.02)
 
     def _is_ready(self) -> bool:
