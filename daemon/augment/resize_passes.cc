@@ -25,6 +25,7 @@ namespace echoline::augment {
 
 inline constexpr int kLowBits = 15;
 inline constexpr std::size_t kGroup = 4;       // taps of one step of the horizontal pass
+inline constexpr std::size_t kGroupPairs = 2;  // the same in pairs of weights
 inline constexpr std::size_t kLoadBytes = 16;  // of which a step uses 12
 
 // The weights for the vector loops. `stride`: pairs from output to output. `count`: of these, the
@@ -154,19 +155,19 @@ HWY_INLINE RowValues rgb_output(const std::uint8_t* const (&rows)[kStepRows], st
                                                           2, 0x80, 5, 0x80, 0x80, 0x80, 0x80, 0x80};
   alignas(16) static constexpr std::uint8_t kSecond[16] = {
       6, 0x80, 9, 0x80, 7, 0x80, 10, 0x80, 8, 0x80, 11, 0x80, 0x80, 0x80, 0x80, 0x80};
-  PairSums first = no_sums();
-  PairSums second = no_sums();
+  PairSums sums = no_sums();
+  PairSums more_sums = no_sums();
   const std::size_t end = kPairs == 0 ? count : kPairs;
-  for (std::size_t k = 0; k < end; k += kGroup / 2, at += kGroup * 3) {
+  for (std::size_t k = 0; k < end; k += kGroupPairs, at += kGroup * 3) {
     const VBytes pixels = load_rows(kBytes, rows, at);
     const VBytes more = load_rows(kBytes, rows + kRows, at);
-    add(hn::TableLookupBytesOr0(pixels, pattern(kFirst)), pairs[k], first);
-    add(hn::TableLookupBytesOr0(more, pattern(kFirst)), pairs[k], second);
+    add(hn::TableLookupBytesOr0(pixels, pattern(kFirst)), pairs[k], sums);
+    add(hn::TableLookupBytesOr0(more, pattern(kFirst)), pairs[k], more_sums);
     if (k + 1 == end) break;
-    add(hn::TableLookupBytesOr0(pixels, pattern(kSecond)), pairs[k + 1], first);
-    add(hn::TableLookupBytesOr0(more, pattern(kSecond)), pairs[k + 1], second);
+    add(hn::TableLookupBytesOr0(pixels, pattern(kSecond)), pairs[k + 1], sums);
+    add(hn::TableLookupBytesOr0(more, pattern(kSecond)), pairs[k + 1], more_sums);
   }
-  return {values_of(first), values_of(second)};
+  return {values_of(sums), values_of(more_sums)};
 }
 
 // Four output pixels of kRows rows: 12 bytes each, and 4 more where there is room for them.
@@ -192,9 +193,9 @@ HWY_INLINE void rgb_rows(const std::uint8_t* const (&rows)[kStepRows], const Wei
                          const Pairs& pairs, std::uint8_t* const (&out)[kStepRows]) {
   const std::size_t count = weights.taps.size();
   const auto output = [&](std::size_t i) HWY_ATTR {
-    const std::size_t place = std::min(i, count - 1);
-    return rgb_output<kPairs>(rows, weights.taps[place].first * std::size_t{3},
-                              pairs.data + place * pairs.stride, pairs.count);
+    const std::size_t index = std::min(i, count - 1);
+    return rgb_output<kPairs>(rows, weights.taps[index].first * std::size_t{3},
+                              pairs.data + index * pairs.stride, pairs.count);
   };
   for (std::size_t i = 0; i < count; i += 4) {
     // Written out, so that all stay in registers.
@@ -247,7 +248,8 @@ HWY_INLINE void all_rows(const View& view, const Weights& weights, const Pairs& 
   }
 }
 
-// The common numbers of weights have loops of their own, without a branch for each output.
+// The common numbers of weights have loops of their own, without a branch for each output. (In the
+// vertical pass, one branch is enough for a row.)
 void vector_rows(const View& view, const Weights& weights, const Pairs& pairs,
                  const std::uint8_t* last_row, std::uint8_t* out) {
   switch (pairs.count) {
@@ -360,7 +362,8 @@ Pairs make_pairs(const Weights& weights, std::vector<WeightPair>& pairs) {
   return {pairs.data(), stride, (most_taps(weights) + 1) / 2};
 }
 
-// How far beyond its last tap the loads of an output reach.
+// At most so many bytes beyond its last tap are read: taps that have no weight of their own, and
+// the rest of the last load.
 std::size_t load_padding(const Weights& weights) {
   return kLoadBytes + (most_taps(weights) + kGroup) * 3;
 }

@@ -45,7 +45,8 @@ std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
 }
 
 std::string tried_text(const TriedRecords& records) {
-  std::string text = fmt::format("  records tried: {}, bad: {}\n", records.tried.size(), records.bad);
+  std::string text =
+      fmt::format("  records tried: {}, bad: {}\n", records.tried.size(), records.bad);
   if (records.bad > 0) text += fmt::format("    {}\n", records.first_error);
   return text;
 }

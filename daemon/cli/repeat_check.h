@@ -12,7 +12,6 @@ namespace echoline::cli {
 // compares their bytes. Where a function gets chunks of samples, it makes them again in chunks of
 // two sizes. kFailedPrecondition names the sample and the field that differ. The records count as
 // `tried`. Blocks.
-Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts,
-                        TriedRecords& tried);
+Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts, TriedRecords& tried);
 
 }  // namespace echoline::cli

@@ -33,8 +33,9 @@ HWY_INLINE VWide load(const std::uint8_t* at) {
   return hn::PromoteTo(kWide, hn::LoadU(kNarrow, at));
 }
 
-// Rounded chroma * kFactor, for a factor with 16 bits after the point, of which kWhole are in
-// front. Half of the product of the double, because a factor must be below 2^15.
+// chroma * kFactor / 2^16, rounded. kFactor is what is left of a factor without its whole part,
+// which the caller adds, because it must be below 2^15. The product of the doubled chroma has one
+// bit more, for the rounding.
 template <int kFactor>
 HWY_INLINE VWide multiplied(VWide chroma) {
   const VWide product = hn::MulHigh(hn::Add(chroma, chroma), hn::Set(kWide, kFactor));

@@ -22,7 +22,8 @@ bool Decoder::start(const Window& window, bool rgb, SeekPoints points) {
   for (std::size_t i = 0; i < header_.component_count; ++i) {
     steps_[i] = steps_of(header_.quantization[header_.components[i].quantization]);
   }
-  // Two rows are decoded at once, and the one above them is still needed.
+  // With points, two rows are decoded at once, and the one above them is still needed: three,
+  // rounded up to a power of two.
   planes_.resize(header_.component_count, geometry_, mcu_columns_, points.empty() ? 2 : 4);
   for (Buffer& row : upsampled_) row.resize(window.width + 4 * kRowPadding);
   return walk_.begin(header_, file_, points, {mcu_row_, mcu_row_end_, mcu_left_, mcu_columns_});

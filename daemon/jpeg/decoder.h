@@ -1,4 +1,16 @@
-// Decodes baseline JPEG files, or a part of their pixels, bit for bit as libjpeg-turbo does.
+// Decodes baseline JPEG files, or a part of their pixels, bit for bit as libjpeg-turbo does. Also
+// extended sequential ones with 8 bits and Huffman codes, which differ in their first marker only.
+//
+// The files of this folder in the order of the data, with the clauses of ITU-T T.81:
+//   markers            header segments (B)
+//   scan_bytes         the scan without stuffing (B.1.1.5, E.2.4)
+//   bit_reader         its bits (F.2.2.5)
+//   entropy_codes, huffman_table   symbols and their look-ups (F.1.2, C, F.2.2)
+//   mcu                coefficients of blocks (F.2.2), in the order of zigzag (A.3.6)
+//   scan, row_walk     MCU by MCU, row by row; seek_point: where a row begins (E.2, F.2.1)
+//   idct, planes       samples of components (A.3.3, A.3.1)
+//   upsampling, color_conversion   pixels: as libjpeg does it, and JFIF
+//   reduced_decoder, reduced_idct  the same at 1/2, 1/4 or 1/8 of the sides
 #pragma once
 
 #include <array>

@@ -20,7 +20,7 @@ struct Window {
 };
 
 // `horizontal` and `vertical` are the pixels for one sample of chroma, which are also the columns
-// and rows of luma blocks in an MCU. Chroma has one block in each.
+// and rows of luma blocks in an MCU (H1 and V1 of A.1.1). Chroma has one block in each.
 struct Geometry {
   std::uint32_t horizontal = 1;
   std::uint32_t vertical = 1;

@@ -62,9 +62,10 @@ void for_each_value(std::size_t first, unsigned size, unsigned left, const Use& 
   for (std::uint32_t i = 0; i < 1U << size; ++i, first += each) use(first, each, extend(i, size));
 }
 
-// Values in AcPair.
+// Values in AcPair, and differences in DcTable.
 constexpr unsigned kFirstSizeMax = 9;
 constexpr unsigned kSecondSizeMax = 5;
+constexpr unsigned kDcSizeFits = 9;
 
 void fill_seconds(Bytes segment, unsigned bits, std::uint32_t* seconds) {
   for_each_code(segment, bits, [&](std::size_t begin, unsigned length, std::uint8_t symbol) {
@@ -110,7 +111,8 @@ void fill_pairs(Bytes segment, std::array<AcPair, kLookups>& pairs) {
 std::uint16_t with_next(std::uint16_t skip, std::uint16_t next) {
   const auto sum = static_cast<std::uint16_t>(skip + next);
   const auto length = static_cast<std::uint16_t>(sum & BitReader::kLengthMask);
-  const auto beyond = static_cast<std::uint16_t>(sum & kBlockSamples << 6);
+  // An advance of 64 to 127: a run beyond the block. Ends of blocks have kBlockEnd, 128.
+  const auto beyond = static_cast<std::uint16_t>(sum & kBlockEnd / 2 << 6);
   return length <= kSkipBitsMax && beyond == 0 ? sum : skip;
 }
 
@@ -121,7 +123,7 @@ void fill_skips(Bytes segment, unsigned bits, Rests<std::uint16_t>& rests, std::
     if (!is_ac_symbol(symbol) || total > kSkipBitsMax) return;
     const auto skip = static_cast<std::uint16_t>(total | advance_of(symbol) << 6);
     const unsigned left = symbol == kEndOfBlock || total > bits ? 0 : bits - total;
-    const std::uint16_t* next = rests.of(left);
+    const std::uint16_t* next = rests.of(left);  // of 0 bits: nothing that fits
     const std::size_t count = std::size_t{1} << left;
     std::uint16_t* const end = skips + begin + (std::size_t{1} << (bits - length));
     for (std::uint16_t* out = skips + begin; out != end; out += count) {
@@ -150,7 +152,7 @@ bool make_table(Bytes segment, DcTable& table) {
   }
   table.lookup.fill(0);
   for_each_code(segment, kLookupBits, [&](std::size_t first, unsigned length, std::uint8_t size) {
-    if (length + size > kLookupBits || size > 9) return;  // values have 10 bits
+    if (length + size > kLookupBits || size > kDcSizeFits) return;
     const std::size_t each = kLookups >> (length + size);
     for (std::uint32_t bits = 0; bits < 1U << size; ++bits) {
       const auto value = static_cast<std::uint32_t>(extend(bits, size));

@@ -49,7 +49,14 @@ struct DcTable {
   Codes codes;
 };
 
-// One symbol with its value, or two, as far as they fit.
+// One symbol with its value, or two, as far as they fit, in these bits:
+//    0 to  5  length of all that the look-up holds
+//    6 to 11  by how many coefficients the second symbol goes on; kEnd: it is the end of block
+//   12 to 15  the same of the first symbol, less 1
+//   16 to 21  value of the second symbol, signed
+//   22 to 31  value of the first symbol, signed
+// If not even one symbol fits, the length is 0, and
+//   16 to 19  length of its code, 20 to 27 the symbol; 0: the code does not fit either.
 struct AcPair {
   // As advance of the second symbol: it is the end of block.
   static constexpr unsigned kEnd = 63;
@@ -57,7 +64,8 @@ struct AcPair {
 
   std::uint32_t bits = kEndBits;
 
-  // Not even one symbol fits. Otherwise as an end of block that comes first.
+  // Not even one symbol fits. The second advance is kEnd, so that one branch finds this and the end
+  // of a block.
   bool is_long() const { return (bits & 63) == 0; }
   // By how many coefficients the first symbol goes on. An end of block that comes first counts as
   // one coefficient with the value 0.

@@ -101,8 +101,8 @@ HWY_INLINE void idct_pass_vector(Eight& rows) {
   VWords(&v)[8] = rows.v;
   const VWords v26_low = hn::InterleaveLower(kWords, v[2], v[6]);
   const VWords v26_high = hn::InterleaveUpper(kWords, v[2], v[6]);
-  const Products even = rotate(v26_low, v26_high, R::kHalfOf541, R::k541Minus1847);
-  const Products even_more = rotate(v26_low, v26_high, R::k541Plus765, R::kHalfOf541);
+  const Products even = rotate(v26_low, v26_high, R::k541, R::k541Minus1847);
+  const Products even_more = rotate(v26_low, v26_high, R::k541Plus765, R::k541);
   const Products sum = widened(hn::Add(v[0], v[4]));
   const Products difference = widened(hn::Sub(v[0], v[4]));
   const Products evens[4] = {operator_add(sum, even_more), operator_add(difference, even),
@@ -153,13 +153,12 @@ HWY_INLINE void transpose(Eight& rows) {
 
 // Two columns of each block as bytes: 8 of `a`, 8 of `b`.
 HWY_INLINE VWords bytes_of(VWords a, VWords b) {
-  // Sums of two words are in range here, and demoting clamps to 0 to 255.
+  // The level shift (A.3.1), then clamped to bytes.
   const VWords level = hn::Set(kWords, 128);
   const auto words_a = hn::SaturatedAdd(a, level);
   const auto words_b = hn::SaturatedAdd(b, level);
-  const hn::Repartition<std::int16_t, Words> d;
-  const auto low = hn::Min(hn::Max(words_a, hn::Zero(d)), hn::Set(d, 255));
-  const auto high = hn::Min(hn::Max(words_b, hn::Zero(d)), hn::Set(d, 255));
+  const auto low = hn::Min(hn::Max(words_a, hn::Zero(kWords)), hn::Set(kWords, 255));
+  const auto high = hn::Min(hn::Max(words_b, hn::Zero(kWords)), hn::Set(kWords, 255));
   // Byte pairs (a, b), row by row.
   return hn::Or(low, hn::ShiftLeft<8>(high));
 }

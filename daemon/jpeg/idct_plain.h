@@ -16,7 +16,7 @@ struct Rotations {
   static constexpr int kBits = 13;
   static constexpr int kSpareBits = 2;  // kept between the passes
 
-  static constexpr int kHalfOf541 = 4433;       // 0.541196100
+  static constexpr int k541 = 4433;             // 0.541196100
   static constexpr int k541Minus1847 = -10704;  // 0.541196100 - 1.847759065
   static constexpr int k541Plus765 = 10703;     // 0.541196100 + 0.765366865
   static constexpr int k1175 = 9633;            // 1.175875602
@@ -40,8 +40,8 @@ void idct_pass(std::array<std::int32_t, kBlockSamples>& values, std::size_t at,
                std::size_t stride) {
   using R = Rotations;
   const auto in = [&](std::size_t i) { return std::int64_t{values[at + i * stride]}; };
-  const std::int64_t even = in(2) * R::kHalfOf541 + in(6) * R::k541Minus1847;
-  const std::int64_t even_more = in(2) * R::k541Plus765 + in(6) * R::kHalfOf541;
+  const std::int64_t even = in(2) * R::k541 + in(6) * R::k541Minus1847;
+  const std::int64_t even_more = in(2) * R::k541Plus765 + in(6) * R::k541;
   const std::int64_t sum = std::int64_t{wrap16(in(0) + in(4))} << R::kBits;
   const std::int64_t difference = std::int64_t{wrap16(in(0) - in(4))} << R::kBits;
   const std::int64_t evens[4] = {sum + even_more, difference + even, difference - even,

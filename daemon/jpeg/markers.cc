@@ -14,7 +14,6 @@ enum Marker : std::uint8_t {
   kBaselineFrame = 0xC0,
   kExtendedFrame = 0xC1,
   kHuffmanTables = 0xC4,
-  kImageStart = 0xD8,
   kScan = 0xDA,
   kQuantizationTables = 0xDB,
   kRestartInterval = 0xDD,
@@ -26,8 +25,9 @@ enum Marker : std::uint8_t {
 };
 
 constexpr std::size_t kCodeLengths = 16;
-constexpr std::size_t kJfifBytes = 14;   // shorter segments are not taken as JFIF or Adobe
-constexpr std::size_t kAdobeBytes = 12;  // as in libjpeg
+// Shorter segments are not taken as JFIF or Adobe, as in libjpeg.
+constexpr std::size_t kJfifBytes = 14;
+constexpr std::size_t kAdobeBytes = 12;
 constexpr std::size_t kAdobeTransform = 11;
 
 // libjpeg refuses a sum of DC differences above 2^31. It can't be reached below so many blocks,
@@ -62,6 +62,7 @@ class HeaderReader {
   bool has_usual_sampling() const;
   bool is_ycbcr() const;
   bool has_tables() const;
+  bool has_few_blocks() const;
 
   const Bytes file_;
   Header& header_;
@@ -210,7 +211,7 @@ bool HeaderReader::read_scan(Bytes payload) {
   const Bytes last = payload.subspan(1 + 2 * count);
   if (last[0] != 0 || last[1] != kBlockSamples - 1 || last[2] != 0) return false;
   header_.scan_begin = at_;
-  return is_ycbcr() && has_tables();
+  return is_ycbcr() && has_tables() && has_few_blocks();
 }
 
 // libjpeg's rules for three components.
@@ -234,6 +235,10 @@ bool HeaderReader::has_tables() const {
       return false;
     }
   }
+  return true;
+}
+
+bool HeaderReader::has_few_blocks() const {
   const std::uint64_t blocks =
       (std::uint64_t{header_.width} / 8 + 2) * (std::uint64_t{header_.height} / 8 + 2);
   return blocks < kBlocksMax;

@@ -17,7 +17,7 @@
 namespace echoline::jpeg {
 
 inline constexpr unsigned kLastCoefficient = 63;
-// Of AC symbols, also after a look-up of a DC difference.
+// So many look-ups of AC symbols fit after a refill, also after that of a DC difference.
 inline constexpr unsigned kPairsPerRefill = (BitReader::kRefilled - kLookupBits) / kLookupBits;
 inline constexpr unsigned kSkipsPerRefill = (BitReader::kRefilled - kLookupBits) / kSkipBitsMax;
 
@@ -33,7 +33,7 @@ namespace echoline::jpeg::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr unsigned kAnomaly = 0;
+constexpr unsigned kAnomaly = 0;  // the last symbol of a block has a number from 63 on
 
 HWY_INLINE void clear(std::int16_t* block) {
   const hn::CappedTag<std::int16_t, 16> tag;
@@ -99,6 +99,8 @@ HWY_INLINE unsigned store_pair(AcPair pair, unsigned at, std::int16_t* block) {
 HWY_INLINE unsigned end_with_pair(const AcTable& table, AcPair pair, BitReader& bits, unsigned at,
                                   unsigned last, std::int16_t* block) {
   unsigned end = last;
+  // An end of block is stored as an advance of kEnd, after 1 if it comes first; symbols have
+  // kBlockEnd.
   if (pair.ends()) end += kBlockEnd - AcPair::kEnd - (pair.ends_at_once() ? 1 : 0);
   // Two symbols at once may go beyond the block: then one at a time.
   if (end != kLastCoefficient && !is_block_end(end)) [[unlikely]] {
@@ -109,7 +111,7 @@ HWY_INLINE unsigned end_with_pair(const AcTable& table, AcPair pair, BitReader& 
 }
 
 // The AC coefficients of a block (F.2.2.2). Returns the number of the last symbol, as finish_block
-// does: kBlockEnd if there is no coefficient. kPairsPerRefill look-ups are there.
+// does: kBlockEnd if there is no coefficient. The reader has bits for kPairsPerRefill look-ups.
 HWY_INLINE unsigned decode_ac(const AcTable& table, BitReader& reader, std::int16_t* block) {
   BitReader bits = reader;
   unsigned at = 0;
@@ -188,7 +190,7 @@ bool decode_loop(const McuPlan& plan, EntropyState& state, std::size_t first, st
   for (std::size_t i = first; i < first + count; ++i) {
     for (std::size_t b = 0; b < plan.count; ++b) {
       const McuBlock& planned = plan.blocks[b];
-      const std::size_t index = planned.first + planned.step * i;
+      const std::size_t index = planned.first + planned.blocks_per_mcu * i;
       std::int16_t* block = batch.block(index);
       std::int32_t difference = 0;
       if (!decode_dc(*planned.dc, bits, difference)) return false;
@@ -223,43 +225,43 @@ struct Lane {
   unsigned at = 0;  // the last coefficient
 };
 
-enum class Step : std::uint8_t { kMore, kDone, kBad };
+enum class Progress : std::uint8_t { kMore, kDone, kBad };
 
 // After it, the bits are those that decode_ac needs.
-HWY_INLINE Step begin_block(const McuPlan& plan, Lane& lane) {
+HWY_INLINE Progress begin_block(const McuPlan& plan, Lane& lane) {
   const McuBlock& planned = plan.blocks[lane.number];
   std::int32_t difference = 0;
-  if (!decode_dc(*planned.dc, lane.bits, difference)) return Step::kBad;
-  lane.block = lane.batch->block(planned.first + planned.step * lane.mcu);
+  if (!decode_dc(*planned.dc, lane.bits, difference)) return Progress::kBad;
+  lane.block = lane.batch->block(planned.first + planned.blocks_per_mcu * lane.mcu);
   lane.ac = planned.ac;
   lane.at = 0;
   clear(lane.block);
   const std::int32_t dc = lane.state->dc[planned.component] += difference;
   lane.block[0] = static_cast<std::int16_t>(dc);
-  return Step::kMore;
+  return Progress::kMore;
 }
 
 // `end` is the number of the last symbol, or kAnomaly.
-HWY_INLINE Step end_block(const McuPlan& plan, Lane& lane, unsigned end, std::size_t count) {
-  if (end == kAnomaly) return Step::kBad;
+HWY_INLINE Progress end_block(const McuPlan& plan, Lane& lane, unsigned end, std::size_t count) {
+  if (end == kAnomaly) return Progress::kBad;
   const McuBlock& planned = plan.blocks[lane.number];
-  lane.batch->ac[planned.first + planned.step * lane.mcu] = end != kBlockEnd ? 1 : 0;
+  lane.batch->ac[planned.first + planned.blocks_per_mcu * lane.mcu] = end != kBlockEnd ? 1 : 0;
   if (++lane.number == plan.count) {
-    if (lane.bits.unused() > lane.state->end) return Step::kBad;
+    if (lane.bits.unused() > lane.state->end) return Progress::kBad;
     lane.number = 0;
-    if (++lane.mcu == count) return Step::kDone;
+    if (++lane.mcu == count) return Progress::kDone;
   }
   return begin_block(plan, lane);
 }
 
 // As decode_ac. Leaves as many bits as one look-up less needs.
-HWY_INLINE Step step(const McuPlan& plan, Lane& lane, std::size_t count) {
+HWY_INLINE Progress look_up(const McuPlan& plan, Lane& lane, std::size_t count) {
   const AcPair pair = lane.ac->pairs[lane.bits.window >> (64 - kLookupBits)];
   const unsigned last = store_pair(pair, lane.at, lane.block);
   if (last < kLastCoefficient) {
     lane.at = last;
     lane.bits.skip(pair.bits);
-    return Step::kMore;
+    return Progress::kMore;
   }
   BitReader bits = lane.bits;
   unsigned end = kAnomaly;
@@ -269,7 +271,7 @@ HWY_INLINE Step step(const McuPlan& plan, Lane& lane, std::size_t count) {
     bits.refill();
     if (good && lane.at < kLastCoefficient) {
       lane.bits = bits;
-      return Step::kMore;
+      return Progress::kMore;
     }
     if (good && (lane.at == kLastCoefficient || is_block_end(lane.at))) end = lane.at;
   } else {
@@ -281,30 +283,30 @@ HWY_INLINE Step step(const McuPlan& plan, Lane& lane, std::size_t count) {
 
 // Decodes what is left of a lane after `done`. Takes a copy: a lane with an address would not be
 // kept in registers.
-HWY_NOINLINE bool finish_lane(const McuPlan& plan, Lane lane, Step done, std::size_t count) {
-  while (done == Step::kMore) {
+HWY_NOINLINE bool finish_lane(const McuPlan& plan, Lane lane, Progress done, std::size_t count) {
+  while (done == Progress::kMore) {
     lane.bits.refill();
-    for (unsigned i = 0; i < kPairsPerRefill && done == Step::kMore; ++i) {
-      done = step(plan, lane, count);
+    for (unsigned i = 0; i < kPairsPerRefill && done == Progress::kMore; ++i) {
+      done = look_up(plan, lane, count);
     }
   }
   lane.state->bits = lane.bits;
-  return done == Step::kDone;
+  return done == Progress::kDone;
 }
 
 bool decode_two_loop(const McuPlan& plan, std::array<EntropyState*, 2> states, std::size_t count,
                      std::array<Batch, 2>& batches) {
   Lane one{.bits = states[0]->bits, .state = states[0], .batch = &batches[0]};
   Lane other{.bits = states[1]->bits, .state = states[1], .batch = &batches[1]};
-  Step done = begin_block(plan, one);
-  Step other_done = begin_block(plan, other);
-  while (done == Step::kMore && other_done == Step::kMore) {
+  Progress done = begin_block(plan, one);
+  Progress other_done = begin_block(plan, other);
+  while (done == Progress::kMore && other_done == Progress::kMore) {
     one.bits.refill();
     other.bits.refill();
     for (unsigned i = 0; i < kPairsPerRefill; ++i) {
-      done = step(plan, one, count);
-      other_done = step(plan, other, count);
-      if (done != Step::kMore || other_done != Step::kMore) break;
+      done = look_up(plan, one, count);
+      other_done = look_up(plan, other, count);
+      if (done != Progress::kMore || other_done != Progress::kMore) break;
     }
   }
   return finish_lane(plan, one, done, count) && finish_lane(plan, other, other_done, count);

@@ -22,8 +22,8 @@ struct McuBlock {
   const AcTable* ac = nullptr;
   bool dc_only = false;  // of no AC coefficient is there any need
   std::uint8_t component = 0;
-  std::uint8_t first = 0;  // its place in a batch: first + step * (number of the MCU)
-  std::uint8_t step = 0;
+  std::uint8_t first = 0;  // its place in a batch: first + blocks_per_mcu * (number of the MCU)
+  std::uint8_t blocks_per_mcu = 0;  // of its component
 };
 
 struct McuPlan {

@@ -29,7 +29,8 @@ struct Halves {
   static constexpr std::int32_t kInner[4] = {8697, -17799, 11893, -1730};  // of 1, 3, 5, 7
 };
 
-// The same for groups of four, with c = 4 sqrt(2): only odd coefficients count.
+// The same for groups of four, with c = 4 sqrt(2) and cos(u pi / 16) cos(u pi / 8) cos((2 k + 1) u
+// pi / 4): only odd coefficients count.
 struct Quarters {
   static constexpr int kExtraBits = 2;
   static constexpr std::int32_t kOdd[4] = {29692, -10426, 6967, -5906};

@@ -57,8 +57,8 @@ bool RowWalk::skip_rows(std::uint32_t end) {
   return true;
 }
 
-// An anomaly is met again where the row is decoded. After any other failure there are too few
-// points, and they are dropped.
+// If this fails, decoding the row fails too, or there will be too few points, and finish() drops
+// them.
 void RowWalk::note_point() {
   SeekPoint point;
   if (scan_.point(places_[0], point)) found_.push_back(point);

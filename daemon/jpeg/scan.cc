@@ -4,7 +4,7 @@
 
 namespace echoline::jpeg {
 
-bool Scan::choose(const Header& header) {
+bool Scan::prepare(const Header& header) {
   const Geometry geometry = geometry_of(header);
   restarts_ = header.restart_interval != 0;
   mcu_columns_ = geometry.mcu_columns;
@@ -14,14 +14,14 @@ bool Scan::choose(const Header& header) {
 }
 
 bool Scan::begin(const Header& header, Bytes file) {
-  return choose(header) && bytes_.load(file, header.scan_begin, restarts_);
+  return prepare(header) && bytes_.load(file, header.scan_begin, restarts_);
 }
 
 bool Scan::begin(const Header& header, Bytes file, SeekPoints points, std::uint32_t row_end) {
   // A row ends where the next one begins, within the byte.
   const std::size_t enough =
       row_end < points.size() ? points[row_end].bit / 8 + std::size_t{1} : ScanBytes::kAll;
-  return choose(header) && bytes_.load(file, header.scan_begin, restarts_, enough);
+  return prepare(header) && bytes_.load(file, header.scan_begin, restarts_, enough);
 }
 
 // Blocks of an MCU: all of luma, row by row, then one of each chroma component (A.2.3). In a batch,
@@ -36,12 +36,12 @@ bool Scan::choose_tables(const Header& header) {
     block.ac = ac_tables_.find(header.ac[component.ac_table]);
     if (block.dc == nullptr || block.ac == nullptr) return false;
     block.component = static_cast<std::uint8_t>(i);
-    block.step = static_cast<std::uint8_t>(component.horizontal * component.vertical);
-    for (std::size_t j = 0; j < block.step; ++j) {
+    block.blocks_per_mcu = static_cast<std::uint8_t>(component.horizontal * component.vertical);
+    for (std::size_t j = 0; j < block.blocks_per_mcu; ++j) {
       block.first = static_cast<std::uint8_t>(first + j);
       plan_.blocks[plan_.count++] = block;
     }
-    first += block.step * kBatchMcus;
+    first += block.blocks_per_mcu * kBatchMcus;
   }
   return true;
 }
@@ -123,7 +123,8 @@ bool Scan::decode(Place& place, std::size_t count, Batch& batch) const {
 
 bool Scan::decode(std::array<Place, 2>& places, std::size_t count,
                   std::array<Batch, 2>& batches) const {
-  // Where a restart is due at one place, it may not be at the other. The loop for two decodes all.
+  // Where a restart is due at one place, it may not be at the other. The loop for two decodes all
+  // coefficients; of chroma, they are left out only where those of luma are, block 0.
   if (restarts_ || plan_.blocks[0].dc_only) {
     return decode(places[0], count, batches[0]) && decode(places[1], count, batches[1]);
   }

@@ -26,7 +26,8 @@ class Scan {
     std::size_t interval = 0;  // of bytes_
   };
 
-  // The file of the header must stay valid while this is used. Then all places are lost.
+  // The file of the header must stay valid while this is used. A call makes all places of earlier
+  // scans invalid.
   bool begin(const Header& header, Bytes file);
   // The same for a scan of which only MCU rows before `row_end` are decoded, from their points on.
   bool begin(const Header& header, Bytes file, SeekPoints points, std::uint32_t row_end);
@@ -48,7 +49,7 @@ class Scan {
   bool decode(std::array<Place, 2>& places, std::size_t count, std::array<Batch, 2>& batches) const;
 
  private:
-  bool choose(const Header& header);
+  bool prepare(const Header& header);
   bool choose_tables(const Header& header);
   void begin_interval(Place& place, std::size_t number) const;
   // Calls `run`(count) for parts without a restart in between.

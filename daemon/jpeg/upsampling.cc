@@ -57,8 +57,8 @@ void rows_loop(const std::uint8_t* near, const std::uint8_t* far, bool below, st
   const VWide rounding = hn::Set(kWide, below ? 2 : 1);
   for (std::size_t i = 0; i < count; i += kLanes) {
     const VWide sum = hn::ShiftRight<2>(hn::Add(weighted(near + i, far + i), rounding));
-    const auto clamped = hn::BitCast(hn::RebindToSigned<Wide>(), sum);
-    hn::StoreU(hn::DemoteTo(kNarrow, clamped), kNarrow, out + i);
+    const auto as_signed = hn::BitCast(hn::RebindToSigned<Wide>(), sum);
+    hn::StoreU(hn::DemoteTo(kNarrow, as_signed), kNarrow, out + i);
   }
 }
 

@@ -1,4 +1,4 @@
-// The order of coefficients in the data: ITU-T T.81, figure 5.
+// The order of coefficients in the data: ITU-T T.81, A.3.6 (figure A.6).
 #pragma once
 
 #include <array>

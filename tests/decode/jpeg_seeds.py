@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes inputs for jpeg_fuzz: small files of each sampling, size and quality, made with cjpeg of libjpeg-turbo, and photos of
-a tar, cut off. tests/fuzz_runs.py continues with what is in its folder.
+"""Writes inputs for jpeg_fuzz: small files of each sampling, size and quality, made with cjpeg of libjpeg-turbo, and
+photos of a tar, cut off. tests/fuzz_runs.py continues with what is in its folder.
 
     tests/decode/jpeg_seeds.py build/fuzz/fuzz_runs/jpeg --photos photos.tar"""
 import argparse
@@ -18,11 +18,11 @@ def pixels(draw):
     """A PPM file of noise with a random grain, so that blocks have from none to all of their coefficients."""
     width, height, grain = draw.randint(1, SIDE_MAX), draw.randint(1, SIDE_MAX), draw.choice((1, 2, 5, 16, SIDE_MAX))
     noise = {}
-    rows = [noise.setdefault((x // grain, y // grain), draw.randbytes(3)) for y in range(height) for x in range(width)]
-    return b"P6 %d %d 255\n" % (width, height) + b"".join(rows)
+    colors = [noise.setdefault((x // grain, y // grain), draw.randbytes(3)) for y in range(height) for x in range(width)]
+    return b"P6 %d %d 255\n" % (width, height) + b"".join(colors)
 
 
-def made(draw):
+def jpeg_file(draw):
     options = ["-quality", str(draw.randint(1, 100)), "-sample", draw.choice(SAMPLINGS)]
     options += draw.choices((["-optimize"], [], ["-progressive"], ["-arithmetic"]), (10, 10, 1, 1))[0]
     options += ["-grayscale"] if draw.random() < 0.2 else []
@@ -43,7 +43,7 @@ def main():
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(1)
-    files = [made(draw) for _ in range(options.count)] + (photos_of(options.photos) if options.photos else [])
+    files = [jpeg_file(draw) for _ in range(options.count)] + (photos_of(options.photos) if options.photos else [])
     for number, file in enumerate(files):
         # The first byte chooses colours and region.
         (options.folder / f"seed-{number:05d}").write_bytes((draw.randbytes(1) + file)[:LENGTH])

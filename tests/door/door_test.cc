@@ -66,7 +66,7 @@ TEST_F(OpenDoor, ATrainerGetsItsReplyWithTwoDescriptorsOfItsOwn) {
   EXPECT_EQ(door_->connection_count(), 1U);
 }
 
-TEST_F(OpenDoor, ASecondTrainerAtARankIsServedAndNamedInTheLog) {
+TEST_F(OpenDoor, ASecondTrainerAtARankIsServedAndTold) {
   testing::internal::CaptureStderr();
   const TestTrainer first = connect();
   ASSERT_TRUE(first.send(good_request()));
@@ -83,12 +83,14 @@ TEST_F(OpenDoor, ASecondTrainerAtARankIsServedAndNamedInTheLog) {
   const TestTrainer second = connect();
   ASSERT_TRUE(second.send(good_request()));
   EXPECT_EQ(second.receive().descriptors.size(), 2U);
+  const std::string text = "reads stream photos as job default rank 0, as process " +
+                           std::to_string(getpid()) + " does already";
+  const auto notice = second.receive().as<shm::Notice>();
+  EXPECT_EQ(notice.kind, shm::kNoticeText);
+  EXPECT_NE(shm::text(notice.message).find(text), std::string::npos);
   door_.reset();
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("reads stream photos as job default rank 0, as process " +
-                     std::to_string(getpid()) + " does already"),
-            std::string::npos)
-      << log;
+  EXPECT_NE(log.find(text), std::string::npos) << log;
 }
 
 TEST_F(OpenDoor, ARefusalOfTheEngineReachesTheTrainerAndIsNotWithdrawn) {
