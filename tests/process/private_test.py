@@ -176,6 +176,22 @@ class Private(ProcessCase):
             with echoline.Loader(config, "train") as loader:
                 self.assertEqual([int(x) for batch in loader for x in batch["x"]], [0, factor, 2 * factor, 3 * factor])
 
+    def test_a_stream_that_failed_is_opened_again_by_the_next_loader_when_its_cause_is_repaired(self):
+        (self.place / "helper.py").write_text("def value(index):\n    raise ValueError('broken')\n")
+        code = self.place / "numbers.py"
+        code.write_text("class Numbers:\n    def __len__(self):\n        return 4\n\n    def __getitem__(self, index):\n"
+                        "        import helper\n        return {'x': helper.value(index)}\n")
+        data_set = {"file": str(code), "function": "Numbers", "out": {"x": {"as": "int64"}}, "workers": 1}
+        config = {"daemon": {"exit_when_idle": "30s", "memory": "256MiB"},
+                  "streams": {"train": {"pipeline": [echoline.steps.read(python=data_set), echoline.steps.batch(2)]}}}
+        with self.assertRaisesRegex(echoline.Error, "ValueError: broken"), echoline.Loader(config, "train") as loader:
+            list(loader)
+        (self.place / "helper.py").write_text("def value(index):\n    return index\n")
+        with echoline.Loader(config, "train") as loader:
+            self.assertEqual([int(x) for batch in loader for x in batch["x"]], [0, 1, 2, 3])
+        daemon, = self.daemons()
+        os.kill(daemon, signal.SIGTERM)
+
     def test_a_mistake_is_named_as_in_a_file_with_the_path_of_the_log(self):
         with self.assertRaisesRegex(echoline.Error, r"(?s)its log is (\S+/daemon.log):.*echolined: step 2 \(shufle\): key "
                                                     "'shufle': unknown.*did you mean 'shuffle'") as raised:

@@ -29,7 +29,7 @@ _UNITS_MS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000}
 
 _LONGEST_MS = 10 ** 12
 _PRIVATE_WAIT = "1h"
-_UNAVAILABLE = 7  # echoline_status
+_UNAVAILABLE, _DATA_LOSS = 7, 10  # echoline_status
 
 
 def milliseconds(name: str, value: Union[str, int, float]) -> int:
@@ -180,7 +180,7 @@ class Loader(native.Loader):
             try:
                 return self._attach(*self._options, state)
             except Error as error:
-                if isinstance(error, FailedPrecondition) and self._stop_stale_daemon():
+                if self._may_be_stale(error) and self._stop_stale_daemon():
                     continue
                 # A private daemon may have ended between the two calls.
                 if time.monotonic() >= deadline or not self._may_pass(error):
@@ -189,6 +189,14 @@ class Loader(native.Loader):
                     self._private.may_start_again()
                 progress(str(error))
             time.sleep(0.1)
+
+    def _may_be_stale(self, error: Error) -> bool:
+        """Whether the error may be of data or code as they were when the private daemon started."""
+        if isinstance(error, FailedPrecondition):
+            return True
+        # Bad records end a stream for good. If this loader has just started the daemon, they are bad now.
+        is_of_data = isinstance(error, InvalidArgument) or error.status == _DATA_LOSS
+        return is_of_data and self._private is not None and not self._private.has_started
 
     def _stop_stale_daemon(self) -> bool:
         """Stops a private daemon that nobody else uses, once: the data may have changed since it indexed them."""

@@ -81,7 +81,7 @@ class PrivateDaemon:
                                   "shorter one")
         self._process: Optional["subprocess.Popen[bytes]"] = None
         self._seen_pid = 0
-        self._has_started = False
+        self.has_started = False  # the daemon, since the last call of take_start()
 
     # ---- state of the daemon ----
 
@@ -123,7 +123,7 @@ class PrivateDaemon:
 
     def take_start(self) -> bool:
         """Whether this object has started the daemon since the last call."""
-        started, self._has_started = self._has_started, False
+        started, self.has_started = self.has_started, False
         return started
 
     def _await_end(self) -> None:
@@ -193,7 +193,7 @@ class PrivateDaemon:
         with self._new_log() as log, _all_processors():
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._cwd,
                                              env=environment, start_new_session=True)
-        self._seen_pid, self._has_started = self._process.pid, True
+        self._seen_pid, self.has_started = self._process.pid, True
         deadline = time.monotonic() + _START_SECONDS
         while not self.is_running():
             if self._process.returncode is not None:
