@@ -3,7 +3,10 @@
 and a slow store, as real processes."""
 import json
 import os
+import pathlib
 import signal
+import subprocess
+import sys
 
 from support import photos
 from support.daemon_process import Daemon, stream_yaml
@@ -72,6 +75,21 @@ class Stalls(ProcessCase):
         self.assertRegex(report, r"fetch: \d+ records awaited, \d+ reads? in flight\n")
         self.assertRegex(report, rf"read: \S*{os.path.basename(str(self.url))} from byte \d+, \d+ bytes, \d+ records?, [1-9]\.\d s old\n")
         trainer.await_batches(1)
+
+    def test_a_trainer_is_told_of_a_function_that_does_not_return(self):
+        code = pathlib.Path(self.folder(), "numbers.py")
+        code.write_text("import time\nclass Numbers:\n    def __len__(self): return 400\n    def __getitem__(self, index):\n"
+                        "        time.sleep(0 if index < 80 or index > 90 else 60)\n        return {'x': index}\n")
+        data_set = f"{{file: {code}, function: Numbers, out: {{x: {{as: int64}}}}, workers: 1, timeout: 1s, interpreter: {sys.executable}}}"
+        daemon = self.started(Daemon(stream_yaml([f"read: {{python: {data_set}}}", "batch: {size: 8}"], more="    bad_records: {limit: 50%}\n"),
+                                     more="stall_report: 2s"))
+        loop = f"import echoline\nfor batch in echoline.Loader('train', runtime_dir='{daemon.runtime_dir}'): pass"
+        with subprocess.Popen([sys.executable, "-c", loop], stderr=subprocess.PIPE, text=True) as trainer:
+            self.addCleanup(trainer.kill)
+            line = trainer.stderr.readline()
+            trainer.kill()
+        self.assertRegex(line, r"stream train: no batch for 2 s; the limit is: workers; Numbers of numbers.py: \d+ calls? so far took "
+                               r"longer than its timeout of 1 s\n")
 
 
 if __name__ == "__main__":
