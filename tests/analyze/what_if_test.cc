@@ -207,6 +207,32 @@ TEST(Meter, MeasuresTheRateOfEachPart) {
       << analysis_text(analysis);
 }
 
+TEST(Meter, WorkersThatWaitForADataSetInPythonLackNoCore) {
+  Meter meter("train");
+  for (std::uint64_t batches = 10; batches <= 60; ++batches) {
+    v1::WatchStatsResponse answer = answer_at(batches);
+    v1::StreamStatus& stream = *answer.mutable_streams(0);
+    stream.set_echo_point("none");
+    stream.set_factor_thousandths(1000);
+    stream.mutable_preparation()->set_again_rows(0);
+    stream.mutable_preparation()->set_timed_seconds(0.005 * static_cast<double>(batches));
+    stream.mutable_preparation()->set_timed_cpu_seconds(0.0002 * static_cast<double>(batches));
+    for (const auto& [name, seconds] : {std::pair("read", 0.0045), std::pair("copy x", 0.0005)}) {
+      v1::StepCost& step = *stream.add_steps();
+      step.set_step(name);
+      step.set_rows(5 * batches);
+      step.set_seconds(seconds * 5 * static_cast<double>(batches));
+    }
+    ASSERT_TRUE(meter.add(answer).ok());
+  }
+  const auto measured = meter.measures();
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(measured->core_share, 1);
+  EXPECT_NEAR(measured->decode_seconds, 0.0045, 1e-9);
+  EXPECT_FALSE(is_optimistic(*measured, {.place = Place::kSample, .factor = 4}));
+  EXPECT_NEAR(measured->use_seconds, 0.0005, 1e-9);
+}
+
 TEST(Meter, AnotherTrainingWithTheSameNameBeginsAgain) {
   Meter meter("train");
   // The counters of the trainer fall, its batches are smaller, and the stream's counters grow.
