@@ -443,6 +443,16 @@ class PythonDataSet(PythonCase):
                 self.assertEqual(checked.returncode, 1, checked.stdout)
                 self.assertIn(text, checked.stderr)
 
+    def test_check_counts_a_bad_sample_that_only_its_second_calls_met(self):
+        self.source.write_text("class Some:\n    def __len__(self):\n        return 20000\n\n    def __getitem__(self, index):\n"
+                               "        assert index != 3, 'bad luck'\n        return {'x': index}\n")
+        config = self.place / "config.yaml"
+        config.write_text(f"daemon: {{state_dir: {self.place}/state}}\nstreams:\n" +
+                          stream_yaml(self.steps("Some", processes=1, out="{x: {as: int64}}", names="[]")))
+        checked = run_echoline("check", config)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        self.assertRegex(checked.stdout, r"records tried: 2\d, bad: 1\n    sample 3 \(key python:3\): .*bad luck")
+
     def test_commands_a_part_of_the_samples_and_who_may_run_it(self):
         steps = self.steps(more=", split: {to: 50%}, limit: 10")
         config = self.place / "config.yaml"
