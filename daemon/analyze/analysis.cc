@@ -137,9 +137,10 @@ std::string measures_text(const Measures& measured) {
           ? fmt::format("G        {} rows/s that the trainers take when batches are there\n",
                         rate_text(trainer_rows(measured, now)))
           : std::string("G        unknown: say with --trainer-rate what the trainers take\n");
-  text += fmt::format("P        {} rows/s from {}, which have a core {} of their time\n",
+  text += fmt::format("P        {} rows/s from {}, which have a core {} of their time{}\n",
                       rate_text(worker_rows(measured, now)), pluralize(measured.workers, "worker"),
-                      percent(measured.core_share));
+                      percent(measured.core_share),
+                      measured.calls_code ? ", or wait for users' code" : "");
   text +=
       fmt::format("F        {} rows/s: {} of the records from caches, {} records/s of the store\n",
                   rate_text(fetch_rows(measured, now)), percent(measured.cached),

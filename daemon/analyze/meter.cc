@@ -132,15 +132,8 @@ double served_factor(const v1::StreamStatus& first, const v1::StreamStatus& last
   return std::abs(served / set_factor - 1) < kSameFactor ? set_factor : served;
 }
 
-// A data set or a function of the user's, which processes of its own run.
-bool is_user_code(const std::string& step) {
-  return step == "read" || step.starts_with("python") || step.starts_with("plugin");
-}
-
-// What comes before `echo` at `sample`: a record of a data set in Python needs no decoding.
-bool is_decoding(const std::string& step) {
-  return step.starts_with("decode ") || step == "keep" || step == "read";
-}
+// The step of a data set in Python. Other formats are read by threads of their own.
+constexpr std::string_view kDataSetStep = "read";
 
 // What the workers spend on a row, in seconds of a core. The costs of steps are those since the
 // stream's creation: one row in 64 is timed, which are too few in most intervals.
@@ -152,15 +145,16 @@ void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last
       ratio(last.preparation().timed_cpu_seconds(), last.preparation().timed_seconds());
   const double recent = ratio(made.timed_cpu_seconds(), made.timed_seconds());
   measures.core_share = std::clamp(recent > 0 ? recent : share > 0 ? share : 1.0, 0.05, 1.0);
-  // Workers that wait for users' code lack no core.
-  const auto runs_elsewhere = [](const v1::StepCost& step) { return is_user_code(step.step()); };
-  if (std::ranges::any_of(last.steps(), runs_elsewhere)) measures.core_share = 1;
   double all = 0, decode = 0;
   for (const v1::StepCost& step : last.steps()) {
     measures.steps.push_back(
         {step.step(), ratio(step.seconds(), static_cast<double>(step.rows())), step.seconds()});
     if (step.step() != "reuse") all += step.seconds();
-    if (is_decoding(step.step())) decode += step.seconds();
+    const bool is_data_set = step.step() == kDataSetStep;
+    measures.has_data_set |= is_data_set;
+    measures.calls_code |= is_data_set || step.step() == "python" || step.step() == "plugin";
+    const bool decodes = step.step().starts_with("decode ") || step.step() == "keep";
+    if (decodes || is_data_set) decode += step.seconds();
   }
   for (StepTime& step : measures.steps) step.share = ratio(step.share, all);
   const double first_row = ratio(made.first_seconds(), static_cast<double>(made.first_rows()));
@@ -169,10 +163,10 @@ void measure_workers(const v1::StreamStatus& first, const v1::StreamStatus& last
   const double use =
       remakes ? std::min(again_row, first_row) : first_row * (1 - ratio(decode, all));
   const bool copies = measures.place == Place::kAugmented && made.again_rows() > 0;
-  measures.use_seconds = use * measures.core_share;
-  measures.decode_seconds = (first_row - use) * measures.core_share;
-  measures.copy_seconds =
-      copies ? again_row * measures.core_share : bytes_of_row(last) / kCopyBytesPerSecond;
+  const double own = measures.calls_code ? 1 : measures.core_share;
+  measures.use_seconds = use * own;
+  measures.decode_seconds = (first_row - use) * own;
+  measures.copy_seconds = copies ? again_row * own : bytes_of_row(last) / kCopyBytesPerSecond;
 }
 
 void measure_fetch(const v1::StreamStatus& first, const v1::StreamStatus& last,

@@ -50,15 +50,13 @@ double core_seconds(const Measures& measures, const Setting& setting) {
 }
 
 bool is_optimistic(const Measures& measures, const Setting& setting) {
-  // A data set of the user's gives whole samples.
-  const auto is_data_set = [](const StepTime& step) { return step.step == "read"; };
-  if (std::ranges::any_of(measures.steps, is_data_set)) return false;
-  return measures.place == Place::kNone && setting.place == Place::kSample && setting.factor > 1;
+  return measures.place == Place::kNone && setting.place == Place::kSample && setting.factor > 1 &&
+         !measures.has_data_set;
 }
 
 double cores_of(const Measures& measures, std::uint32_t workers) {
   // Workers that wait for a core have shown how many cores there are for them.
-  const double cores = measures.core_share < kOwnCore
+  const double cores = measures.core_share < kOwnCore && !measures.calls_code
                            ? measures.core_share * measures.workers
                            : std::max(measures.processors, measures.workers);
   return std::min<double>(workers, cores);

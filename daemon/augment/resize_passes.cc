@@ -280,12 +280,15 @@ void vector_columns(const std::uint8_t* rows, std::size_t stride, std::size_t ro
     const Taps& taps = weights.taps[i];
     const std::uint8_t* first = rows + taps.first * stride;
     const WeightPair* own = pairs.data + i * pairs.stride;
-    if (taps.count <= 2) {
-      output_row<1>(first, stride, row_bytes, taps.count, own, out);
-    } else if (taps.count <= 4) {
-      output_row<2>(first, stride, row_bytes, taps.count, own, out);
-    } else {
-      output_row<0>(first, stride, row_bytes, taps.count, own, out);
+    switch ((taps.count + 1) / 2) {
+      case 1:
+        output_row<1>(first, stride, row_bytes, taps.count, own, out);
+        break;
+      case 2:
+        output_row<2>(first, stride, row_bytes, taps.count, own, out);
+        break;
+      default:
+        output_row<0>(first, stride, row_bytes, taps.count, own, out);
     }
   }
 }
