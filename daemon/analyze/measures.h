@@ -67,7 +67,7 @@ struct Measures {
 
   std::uint32_t workers = 1;
   std::uint32_t processors = 1;
-  double core_share = 1;      // of a busy worker's time in which it has a core
+  double core_share = 1;  // of a busy worker's time in which it has a core
   // Steps run users' code in processes of their own: a worker without a core may wait for them.
   bool calls_code = false;
   bool has_data_set = false;  // of the user's, in Python: its samples are whole

@@ -203,6 +203,7 @@ class Private(ProcessCase):
                             (self.steps()[:3], "pipeline: key 'pipeline': no 'batch' step"),
                             ({"lanes": 5, "pipeline": self.steps()}, "lanes: key 'lanes': 5 does not divide"),
                             ({"daemon": {"memory": "1KiB"}, "streams": {}}, "daemon.memory: key 'memory': 1KiB is out of range"),
+                            ({"daemon": {"workers": -5}, "streams": {}}, "daemon.workers: key 'workers'"),
                             ({"streams": {"a": {"pipeline": self.steps()}, "b": {"pipeline": self.steps(last="no")}}},
                              r"streams.b: step 4 \(batch\): key 'last'")):
             with self.subTest(said), self.assertRaisesRegex(echoline.Error, f"echolined: {said}") as raised:

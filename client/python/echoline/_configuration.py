@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Callable, List, Sequence, TypeVar, Union, cast
+from typing import Any, Callable, List, NamedTuple, Sequence, TypeVar, Union, cast
 
 from ._errors import InvalidArgument
 from ._processes import refuse_in_worker
@@ -62,40 +61,44 @@ def _flow(value: Any) -> str:
         raise InvalidArgument(f"the configuration can't be written: {error}") from error
 
 
-def _lines(key: str, value: Any, indent: str) -> List[str]:
-    """One line for each step, so that the line number of an error names the step."""
+class _Line(NamedTuple):
+    text: str
+    place: str  # what it is to the user: "daemon.memory", or "step 3 (resize)"
+
+
+def _name_of(step: Any) -> str:
+    return next(iter(step), "") if isinstance(step, Mapping) else str(step)
+
+
+def _lines(key: str, value: Any, indent: str = "", outer: str = "") -> List[_Line]:
+    """One line for each step. `outer`: the place of what the key is in."""
+    place = f"{outer}.{key}" if outer else key
     if key == "pipeline" and isinstance(value, (list, tuple)) and value:
-        return [f"{indent}{_flow(key)}:", *(f"{indent}- {_flow(step)}" for step in value)]
+        prefix = f"{outer}: " if outer else ""
+        steps = [_Line(f"{indent}- {_flow(step)}", f"{prefix}step {number} ({_name_of(step)})")
+                 for number, step in enumerate(value, 1)]
+        return [_Line(f"{indent}{_flow(key)}:", place), *steps]
     if isinstance(value, Mapping) and value:
-        inner = [line for name, one in value.items() for line in _lines(str(name), one, indent + "  ")]
-        return [f"{indent}{_flow(key)}:", *inner]
-    return [f"{indent}{_flow(key)}: {_flow(value)}"]
+        inner = [line for name, one in value.items() for line in _lines(str(name), one, indent + "  ", place)]
+        return [_Line(f"{indent}{_flow(key)}:", place), *inner]
+    return [_Line(f"{indent}{_flow(key)}: {_flow(value)}", place)]
 
 
-def _column(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _all_lines(config: Union[Mapping, Sequence[Mapping]], stream: str) -> List[_Line]:
+    if not isinstance(config, Mapping):
+        config = {"pipeline": list(config)}
+    if "pipeline" in config:
+        # Its name is not the user's.
+        inner = [line for name, one in config.items() for line in _lines(str(name), one, "    ")]
+        return [_Line('"streams":', "streams"), _Line(f"  {_flow(stream)}:", "the stream"), *inner]
+    return [line for name, one in config.items() for line in _lines(str(name), one)]
 
 
-def _place_in(text: str, line: int, column: int) -> str:
-    """What is at a place of a text of configuration_text(): "step 3 (resize)" or "daemon.memory". Both count from 1."""
-    lines = text.split("\n")[:line]
-    steps = list(itertools.takewhile(lambda above: above.lstrip().startswith("- "), reversed(lines)))
-    if steps and column == _column(lines[-1]) + 1:  # the list itself, whose key is in the same column
-        lines, steps = lines[:-len(steps)], []
-    outer = _column(lines[-1]) + (0 if steps else 1)
-    keys: List[str] = []
-    for above in reversed(lines):
-        if _column(above) < outer:
-            outer = _column(above)
-            keys.insert(0, json.JSONDecoder().raw_decode(above.lstrip())[0])
-    # A configuration of one stream has no name of a user's.
-    if text.startswith('"streams":') and len(re.findall('^  "', text, re.MULTILINE)) == 1:
-        keys = keys[2:]
-    if steps:
-        step = json.loads(steps[0].lstrip()[2:])
-        name = next(iter(step), "") if isinstance(step, dict) else step
-        return ": ".join([".".join(keys)] * bool(keys) + [f"step {len(steps)} ({name})"])
-    return ".".join(keys)
+def _place_in(lines: List[_Line], line: int, column: int) -> str:
+    """The place of a line and column, which count from 1."""
+    # A list begins at its first dash; its key is in the line above.
+    begins_list = lines[line - 1].text[:column].strip() == "-"
+    return lines[line - (2 if begins_list else 1)].place
 
 
 def in_terms_of(config: Configuration, log: str, copy: str, stream: str = DEFAULT_STREAM) -> str:
@@ -103,8 +106,8 @@ def in_terms_of(config: Configuration, log: str, copy: str, stream: str = DEFAUL
     if isinstance(config, (str, os.PathLike)):
         return log.replace(copy, os.fspath(config))
     if copy in log:
-        text = configuration_text(config, stream)
-        log = re.sub(re.escape(copy) + r":(\d+):(\d+)", lambda at: _place_in(text, int(at[1]), int(at[2])), log)
+        lines = _all_lines(config, stream)
+        log = re.sub(re.escape(copy) + r":(\d+):(\d+)", lambda at: _place_in(lines, int(at[1]), int(at[2])), log)
     return log.replace(copy, "the configuration")
 
 
@@ -126,8 +129,4 @@ def configuration_text(config: Configuration, stream: str = DEFAULT_STREAM) -> s
                 return file.read()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidArgument(f"configuration {os.fspath(config)}: {error}") from error
-    if not isinstance(config, Mapping):
-        config = {"pipeline": list(config)}
-    if "pipeline" in config:
-        config = {"streams": {stream: config}}
-    return "".join(line + "\n" for name, one in config.items() for line in _lines(str(name), one, ""))
+    return "".join(line.text + "\n" for line in _all_lines(config, stream))
