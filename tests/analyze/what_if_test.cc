@@ -227,7 +227,7 @@ TEST(Meter, WorkersThatWaitForADataSetInPythonLackNoCore) {
   }
   const auto measured = meter.measures();
   ASSERT_TRUE(measured.ok()) << measured.status().message();
-  EXPECT_NEAR(measured->core_share, 0.05, 0.011) << "as measured";
+  EXPECT_DOUBLE_EQ(measured->core_share, 0.05) << "the least that is taken as measured";
   EXPECT_EQ(cores_of(*measured, 2), 2);
   EXPECT_NEAR(measured->decode_seconds, 0.0045, 1e-9);
   EXPECT_FALSE(is_optimistic(*measured, {.place = Place::kSample, .factor = 4}));
