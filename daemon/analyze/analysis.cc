@@ -130,6 +130,12 @@ std::string sentence_of_limit(const Analysis& analysis) {
                     percent(measured_over_model(analysis)));
 }
 
+std::string asleep_text(const Measures& measured) {
+  if (measured.awake.ok()) return "";
+  return fmt::format("warning  workers could sleep ({}): busy ones may be faster than P\n",
+                     measured.awake.message());
+}
+
 std::string measures_text(const Measures& measured) {
   const Setting now = present_setting(measured);
   std::string text =
@@ -141,6 +147,7 @@ std::string measures_text(const Measures& measured) {
                       rate_text(worker_rows(measured, now)), pluralize(measured.workers, "worker"),
                       percent(measured.core_share),
                       measured.calls_code ? ", or wait for users' code" : "");
+  text += asleep_text(measured);
   text +=
       fmt::format("F        {} rows/s: {} of the records from caches, {} records/s of the store\n",
                   rate_text(fetch_rows(measured, now)), percent(measured.cached),

@@ -72,6 +72,7 @@ Json measures_json(const Measures& measured) {
                {"passes", measured.passes},
                {"workers", measured.workers},
                {"processors", measured.processors},
+               {"workers_awake", measured.awake.ok()},
                {"core_share", measured.core_share},
                {"decode_seconds", measured.decode_seconds},
                {"use_seconds", measured.use_seconds},

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 namespace echoline::analyze {
 
 // Where a use begins: what its repeats share comes before it.
@@ -67,6 +69,8 @@ struct Measures {
 
   std::uint32_t workers = 1;
   std::uint32_t processors = 1;
+  // Whether workers without work were kept awake, so that rows cost what they cost busy workers.
+  Status awake{};
   double core_share = 1;  // of a busy worker's time in which it has a core
   // Steps run users' code in processes of their own: a worker without a core may wait for them.
   bool calls_code = false;

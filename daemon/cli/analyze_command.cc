@@ -33,6 +33,11 @@ constexpr std::chrono::seconds kStartPatience{30};
 
 constexpr std::size_t kTableBytesMax = 64 << 10;
 
+struct Interval {
+  std::uint64_t duration_ns = 0;
+  bool keeps_awake = true;
+};
+
 Result<std::vector<analyze::Usefulness>> read_usefulness(const std::string& path) {
   if (path.empty()) return std::vector<analyze::Usefulness>();
   ECHOLINE_ASSIGN(const std::string text, read_bounded_file(path, kTableBytesMax));
@@ -41,14 +46,52 @@ Result<std::vector<analyze::Usefulness>> read_usefulness(const std::string& path
   return table;
 }
 
+// The longest that the daemon keeps its workers awake for one call, and when the next one is due.
+constexpr std::chrono::seconds kAwakeMax{60};
+constexpr std::chrono::seconds kAwakeAgain{50};
+
+// Keeps the daemon's workers awake while it lives. For workers that sleep, a row takes longer, so
+// the model would say too little of what busy ones can do.
+class AwakeWorkers {
+ public:
+  AwakeWorkers(ControlClient& client, const std::string& stream)
+      : client_(client), stream_(stream) {
+    renew();
+  }
+  ~AwakeWorkers() {
+    if (status_.ok()) static_cast<void>(client_.keep_awake(stream_, {}));
+  }
+  AwakeWorkers(const AwakeWorkers&) = delete;
+  AwakeWorkers& operator=(const AwakeWorkers&) = delete;
+
+  // Call it often.
+  void renew() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!status_.ok() || now < due_) return;
+    status_ = client_.keep_awake(stream_, kAwakeMax);
+    due_ = now + kAwakeAgain;
+  }
+  // An error: they sleep.
+  const Status& status() const { return status_; }
+
+ private:
+  ControlClient& client_;
+  const std::string stream_;
+  std::chrono::steady_clock::time_point due_;
+  Status status_;
+};
+
 // Watches the stream for this time; `trainer`: its own one, or null.
 Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string& stream,
-                                  std::uint64_t duration_ns, const PacedTrainer* trainer) {
+                                  const Interval& interval, const PacedTrainer* trainer) {
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
+  std::optional<AwakeWorkers> awake;
+  if (interval.keeps_awake) awake.emplace(*client, stream);
   const std::unique_ptr<StatsCall> call = client->watch(kInterval);
   analyze::Meter meter(stream);
-  const std::uint64_t end_ns = monotonic_ns() + duration_ns;
+  const std::uint64_t end_ns = monotonic_ns() + interval.duration_ns;
   do {
+    if (awake) awake->renew();
     auto answer = call->next();
     if (!answer.ok() && meter.has_begun()) {
       return answer.status().with_context("the daemon stopped during the measurement");
@@ -57,7 +100,9 @@ Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string
     ECHOLINE_TRY(meter.add(*answer));
     ECHOLINE_TRY(trainer != nullptr ? trainer->status() : meter.attended());
   } while (monotonic_ns() < end_ns);
-  return meter.measures();
+  ECHOLINE_ASSIGN(analyze::Measures measures, meter.measures());
+  measures.awake = awake ? awake->status() : Status(Code::kCancelled, "--let-sleep");
+  return measures;
 }
 
 // Returns when the stream is ready; a line on the terminal says how far its index is.
@@ -79,7 +124,7 @@ Status create_stream(const DaemonOptions& daemon, const v1::CreateStreamRequest&
 // The stream alone, in a daemon that ends with this call.
 Result<analyze::Measures> measure_configuration(const std::string& stream,
                                                 const AnalyzeOptions& options,
-                                                std::uint64_t duration_ns) {
+                                                const Interval& interval) {
   ECHOLINE_ASSIGN(const v1::Config config,
                   config::load_config_file(options.config, options.overrides));
   const auto found = config.streams().find(stream);
@@ -96,7 +141,7 @@ Result<analyze::Measures> measure_configuration(const std::string& stream,
   Status created = create_stream(daemon, request);
   if (!created.ok()) return std::move(created).with_context("stream '" + stream + "'");
   const PacedTrainer trainer(started.runtime_dir(), stream, options.trainer_rate);
-  ECHOLINE_ASSIGN(analyze::Measures measures, measure(daemon, stream, duration_ns, &trainer));
+  ECHOLINE_ASSIGN(analyze::Measures measures, measure(daemon, stream, interval, &trainer));
   // Given, or unknown (0): what a trainer without a pause takes is no rate of a training.
   measures.trainer_rows = options.trainer_rate;
   return measures;
@@ -125,9 +170,10 @@ Status analyze_stream(const DaemonOptions& daemon, const std::string& stream,
   ECHOLINE_ASSIGN(const auto table, read_usefulness(options.usefulness));
   if (!options.svg.empty()) ECHOLINE_TRY(check_output("--svg", options.svg));
   ECHOLINE_ASSIGN(const std::uint64_t duration_ns, config::parse_duration_ns(options.duration));
+  const Interval interval{.duration_ns = duration_ns, .keeps_awake = !options.let_sleep};
   ECHOLINE_ASSIGN(const analyze::Measures measures,
-                  options.config.empty() ? measure(daemon, stream, duration_ns, nullptr)
-                                         : measure_configuration(stream, options, duration_ns));
+                  options.config.empty() ? measure(daemon, stream, interval, nullptr)
+                                         : measure_configuration(stream, options, interval));
   const analyze::Analysis analysis = analyze::analyze(stream, measures, options.what_if, table);
   if (!options.svg.empty()) {
     ECHOLINE_TRY(write_output("--svg", options.svg, analyze::analysis_svg(analysis)));

@@ -61,6 +61,7 @@ struct AnalyzeOptions {
   std::string svg;                   // file of a picture; "": none
   std::string usefulness;            // file as analyze/usefulness.h has it; "": none
   bool json = false;
+  bool let_sleep = false;  // workers without work, as always
   // A stream of this configuration in a private daemon; "": a stream of a running daemon.
   std::string config;
   std::vector<std::string> overrides;  // of the configuration

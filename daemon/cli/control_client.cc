@@ -159,6 +159,14 @@ class GrpcControlClient final : public ControlClient {
     return response;
   }
 
+  Status keep_awake(const std::string& stream, std::chrono::milliseconds duration) override {
+    v1::KeepAwakeRequest request;
+    request.set_name(stream);
+    request.set_duration_ms(static_cast<std::uint32_t>(duration.count()));
+    v1::KeepAwakeResponse response;
+    return call(&v1::Control::Stub::KeepAwake, request, response);
+  }
+
   Status trace(const v1::WatchTraceRequest& request,
                const std::function<Status(const v1::WatchTraceResponse&)>& take) override {
     ECHOLINE_TRY(way_.status());

@@ -51,6 +51,8 @@ class ControlClient {
   virtual Result<bool> drain(const std::string& name, std::chrono::milliseconds patience) = 0;
   virtual Result<v1::SetEchoResponse> set_echo(const v1::SetEchoRequest& request) = 0;
   virtual Result<v1::SetWeightsResponse> set_weights(const v1::SetWeightsRequest& request) = 0;
+  // `stream` is measured meanwhile.
+  virtual Status keep_awake(const std::string& stream, std::chrono::milliseconds duration) = 0;
   // Calls `take` for each part of a trace, until its end or an error of `take`.
   virtual Status trace(const v1::WatchTraceRequest& request,
                        const std::function<Status(const v1::WatchTraceResponse&)>& take) = 0;

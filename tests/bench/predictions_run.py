@@ -107,8 +107,8 @@ class Trainer:
 
 
 def analysis(daemon, questions):
-    """What `echoline analyze` prints, as an object."""
-    asked = [part for question in questions for part in ("--what-if", question)]
+    """What `echoline analyze` prints, as an object. A run that is only measured goes on as always."""
+    asked = [part for question in questions for part in ("--what-if", question)] or ["--let-sleep"]
     return json.loads(daemon.command("analyze", "train", "--for", f"{SECONDS}s", "--json", *asked).stdout)
 
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <future>
 #include <mutex>
 #include <set>
+#include <thread>
 
 namespace echoline::engine {
 namespace {
@@ -50,6 +53,33 @@ TEST(WorkerPool, ATaskMayBePushedAgainByItself) {
   pool.push(task);
   done.get_future().wait();
   EXPECT_EQ(turns, 3);
+}
+
+// The CPU time of this process, in seconds.
+double cpu_seconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+TEST(WorkerPool, WorkersStayAwakeForATimeAndThenSleep) {
+  WorkerPool pool(1);
+  const auto used_in = [](std::chrono::milliseconds time) {
+    const double before = cpu_seconds();
+    std::this_thread::sleep_for(time);
+    return cpu_seconds() - before;
+  };
+  pool.keep_awake(std::chrono::seconds(60));
+  EXPECT_GT(used_in(std::chrono::milliseconds(300)), 0.01);
+  std::promise<void> done;
+  pool.push(std::make_shared<CallTask>([&](std::size_t) { done.set_value(); }));
+  done.get_future().wait();
+  // Each call replaces the one before.
+  pool.keep_awake(std::chrono::seconds(0));
+  used_in(std::chrono::milliseconds(10));
+  EXPECT_LT(used_in(std::chrono::milliseconds(300)), 0.01);
+  // A pool that is destroyed does not wait for the end of the time.
+  pool.keep_awake(std::chrono::seconds(60));
 }
 
 TEST(WorkerPool, WhatContinuesGoesBeforeWhatWasPushedEarlier) {

@@ -227,6 +227,21 @@ TEST_F(ControlCalls, ThePlaceOfEchoIsForgottenInsteadOfAChange) {
   EXPECT_EQ(code(), grpc::StatusCode::OK) << "although the factor is 0";
 }
 
+TEST_F(ControlCalls, KeepingWorkersAwakeIsBounded) {
+  const auto call = [&](std::uint32_t duration_ms) {
+    v1::KeepAwakeRequest request;
+    request.set_duration_ms(duration_ms);
+    grpc::ClientContext context;
+    limit(context);
+    v1::KeepAwakeResponse response;
+    return stub_->KeepAwake(&context, request, &response);
+  };
+  EXPECT_TRUE(call(60'000).ok());
+  EXPECT_TRUE(call(0).ok());
+  EXPECT_EQ(call(60'001).error_message(), "duration_ms: 60001 is too long; allowed: 0 to 60000");
+  EXPECT_EQ(call(1).error_message(), "no time") << "the engine's answer";
+}
+
 // A new call that changes something needs its own line here.
 TEST_F(ControlCalls, WhatChangesSomethingIsLoggedWithTheStreamAndTheCaller) {
   ::testing::internal::CaptureStderr();
@@ -248,6 +263,11 @@ TEST_F(ControlCalls, WhatChangesSomethingIsLoggedWithTheStreamAndTheCaller) {
   v1::SetWeightsResponse weights;
   grpc::ClientContext of_weights;
   EXPECT_FALSE(stub_->SetWeights(&of_weights, set_weights, &weights).ok());
+  v1::KeepAwakeRequest keep_awake;
+  keep_awake.set_name("train");
+  v1::KeepAwakeResponse kept;
+  grpc::ClientContext of_awake;
+  EXPECT_TRUE(stub_->KeepAwake(&of_awake, keep_awake, &kept).ok());
   const std::string log = ::testing::internal::GetCapturedStderr();
   const std::string uid = std::to_string(::geteuid());
   const auto* service =

@@ -124,6 +124,10 @@ Status MemoryEngine::forget_echo_place(const std::string& name) {
   return streams_.contains(name) ? Status() : no_stream(name);
 }
 
+Status MemoryEngine::keep_awake(std::chrono::milliseconds duration) {
+  return duration.count() == 1 ? Status(Code::kFailedPrecondition, "no time") : Status();
+}
+
 Result<std::shared_ptr<engine::SampleRun>> MemoryEngine::prepare(
     const engine::SampleQuestion& question, engine::SampleAnswer) {
   return Status(Code::kNotFound, "no stream '" + question.stream + "'");

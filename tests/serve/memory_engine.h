@@ -38,6 +38,7 @@ class MemoryEngine final : public engine::Engine {
   Result<std::vector<engine::WeightStart>> set_weights(
       const std::string& name, const engine::NamedWeights& weights) override;
   Status forget_echo_place(const std::string& name) override;
+  Status keep_awake(std::chrono::milliseconds duration) override;
   Result<std::shared_ptr<engine::SampleRun>> prepare(const engine::SampleQuestion& question,
                                                      engine::SampleAnswer answer) override;
   // Each part has one span of 1,000 ns, and the next number as `batch`.

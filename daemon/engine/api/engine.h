@@ -75,6 +75,10 @@ class Engine : public AttachHandler {
   virtual Result<std::unique_ptr<Trace>> trace(const std::string& name,
                                                std::uint64_t longest_ns) = 0;
 
+  // Keeps workers without work awake for this long, for measurements (WorkerPool::keep_awake).
+  // kFailedPrecondition: a control group limits the daemon's CPU time, which they would use up.
+  virtual Status keep_awake(std::chrono::milliseconds duration) = 0;
+
   virtual EngineStats stats() const = 0;
   // Grows a hundred times a second while the engine's thread is alive and not blocked. Takes no
   // lock, for the watchdog.

@@ -1,6 +1,7 @@
 #include "engine/runtime/worker_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <utility>
 
@@ -9,6 +10,11 @@
 #include "trace/recorder.h"
 
 namespace echoline::engine {
+namespace {
+
+constexpr std::uint64_t kAwakeSliceNs = 100'000;
+
+}  // namespace
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
@@ -64,7 +70,7 @@ void WorkerPool::work(std::size_t worker) {
   MutexLock lock(mutex_);
   while (true) {
     trace::idle_since_ns() = trace::Recorder::any_on() && tasks_.empty() ? monotonic_ns() : 0;
-    while (!stopping_ && tasks_.empty()) changed_.wait(lock);
+    while (!stopping_ && tasks_.empty()) await_task(lock);
     if (stopping_) return;
     std::shared_ptr<Task> task = take_oldest();
     lock.unlock();
@@ -72,6 +78,26 @@ void WorkerPool::work(std::size_t worker) {
     run(std::move(task), worker);
     lock.lock();
   }
+}
+
+void WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
+  {
+    const MutexLock lock(mutex_);
+    awake_until_ns_.store(monotonic_ns() + static_cast<std::uint64_t>(duration.count()));
+  }
+  changed_.notify_all();
+}
+
+void WorkerPool::await_task(MutexLock& lock) {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns >= awake_until_ns_.load()) {
+    changed_.wait(lock);
+    return;
+  }
+  lock.unlock();
+  // A moment only: a stop and the end of this time are seen between two calls.
+  while (queued() == 0 && monotonic_ns() < now_ns + kAwakeSliceNs) ::sched_yield();
+  lock.lock();
 }
 
 std::shared_ptr<Task> WorkerPool::take_oldest() {

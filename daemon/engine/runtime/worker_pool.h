@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,6 +34,10 @@ class WorkerPool {
   // Runs the oldest task on the calling thread, as worker number `worker`; false if there is none.
   bool run_one(std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
 
+  // For this long from now, workers without a task give way to other threads instead of sleeping: a
+  // processor that was idle is slower for a while. The next call replaces the time.
+  void keep_awake(std::chrono::nanoseconds duration) ECHOLINE_EXCLUDES(mutex_);
+
   std::size_t worker_count() const { return threads_.size(); }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
   std::size_t running() const { return running_.load(std::memory_order_relaxed); }
@@ -41,6 +46,8 @@ class WorkerPool {
   void insert(std::shared_ptr<Task> task, bool first) ECHOLINE_EXCLUDES(mutex_);
   void work(std::size_t worker);
   void stop() ECHOLINE_EXCLUDES(mutex_);
+  // Returns when there may be a task.
+  void await_task(MutexLock& lock) ECHOLINE_REQUIRES(mutex_);
   // The oldest task, which counts as running from now on.
   std::shared_ptr<Task> take_oldest() ECHOLINE_REQUIRES(mutex_);
   void run(std::shared_ptr<Task> task, std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
@@ -50,6 +57,7 @@ class WorkerPool {
   std::deque<std::shared_ptr<Task>> tasks_ ECHOLINE_GUARDED_BY(mutex_);
   bool stopping_ ECHOLINE_GUARDED_BY(mutex_) = false;
   std::atomic<std::size_t> queued_{0};
+  std::atomic<std::uint64_t> awake_until_ns_{0};  // monotonic_ns
   std::atomic<std::size_t> running_{0};
   std::vector<std::thread> threads_;
 };

@@ -29,6 +29,7 @@ constexpr std::size_t kErrorBytesMax = 2000;
 constexpr std::uint32_t kPatienceMs = 5000;
 // Longer calls would keep one of gRPC's threads busy.
 constexpr std::chrono::milliseconds kPatienceMax{60'000};
+constexpr std::chrono::milliseconds kAwakeMax{60'000};
 constexpr std::uint32_t kIntervalMs = 1000;
 constexpr std::chrono::milliseconds kIntervalMin{100};
 constexpr std::chrono::milliseconds kIntervalMax{60'000};
@@ -181,6 +182,19 @@ Result<bool> ControlService::remove(const v1::DeleteStreamRequest& request) {
   if (status.code() == Code::kNotFound && (was_kept || request.allow_missing())) return was_kept;
   ECHOLINE_TRY(status);
   return true;
+}
+
+grpc::Status ControlService::KeepAwake(grpc::ServerContext* context,
+                                       const v1::KeepAwakeRequest* request,
+                                       v1::KeepAwakeResponse* /*response*/) {
+  audit(*context, "KeepAwake", request->name());
+  const std::chrono::milliseconds duration{request->duration_ms()};
+  if (duration > kAwakeMax) {
+    return to_grpc(
+        Status(Code::kInvalidArgument, fmt::format("duration_ms: {} is too long; allowed: 0 to {}",
+                                                   duration.count(), kAwakeMax.count())));
+  }
+  return to_grpc(daemon_.engine->keep_awake(duration));
 }
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,

@@ -19,6 +19,8 @@ class ControlService final : public v1::Control::Service {
                             v1::CreateStreamResponse* response) override;
   grpc::Status DeleteStream(grpc::ServerContext* context, const v1::DeleteStreamRequest* request,
                             v1::DeleteStreamResponse* response) override;
+  grpc::Status KeepAwake(grpc::ServerContext* context, const v1::KeepAwakeRequest* request,
+                         v1::KeepAwakeResponse* response) override;
   grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
                      v1::DrainResponse* response) override;
   grpc::Status SetEcho(grpc::ServerContext* context, const v1::SetEchoRequest* request,
