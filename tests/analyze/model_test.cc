@@ -315,5 +315,15 @@ TEST(Remedies, AStoreThatIsFastEnoughNeedsNoCache) {
             std::string::npos);
 }
 
+TEST(Analysis, SaysWhyWorkersCouldSleep) {
+  Measures measured = measures();
+  EXPECT_EQ(analysis_text(analyze("train", measured, {})).find("sleep"), std::string::npos);
+  measured.awake = Status(Code::kCancelled, "--let-sleep");
+  EXPECT_NE(
+      analysis_text(analyze("train", measured, {}))
+          .find("\nwarning  workers could sleep (--let-sleep): busy ones may be faster than P\n"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace echoline::analyze

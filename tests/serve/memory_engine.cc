@@ -1,5 +1,7 @@
 #include "serve/memory_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -125,7 +127,7 @@ Status MemoryEngine::forget_echo_place(const std::string& name) {
 }
 
 Status MemoryEngine::keep_awake(std::chrono::milliseconds duration) {
-  return duration.count() == 1 ? Status(Code::kFailedPrecondition, "no time") : Status();
+  return {Code::kFailedPrecondition, fmt::format("not for {} ms", duration.count())};
 }
 
 Result<std::shared_ptr<engine::SampleRun>> MemoryEngine::prepare(

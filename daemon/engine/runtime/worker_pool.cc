@@ -1,11 +1,13 @@
 #include "engine/runtime/worker_pool.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <utility>
 
 #include "base/clock.h"
+#include "base/processors.h"
 #include "engine/runtime/start_threads.h"
 #include "trace/recorder.h"
 
@@ -80,12 +82,22 @@ void WorkerPool::work(std::size_t worker) {
   }
 }
 
-void WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
+Status WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
+  const std::uint32_t all = std::thread::hardware_concurrency();
+  const std::uint32_t usable = usable_processors(all);
+  if (usable < all) {
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("a control group limits the daemon to the time of {} of {} processors, which "
+                    "workers that stay awake would use up",
+                    usable, all));
+  }
   {
     const MutexLock lock(mutex_);
     awake_until_ns_.store(monotonic_ns() + static_cast<std::uint64_t>(duration.count()));
   }
   changed_.notify_all();
+  return {};
 }
 
 void WorkerPool::await_task(MutexLock& lock) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/status.h"
 
 namespace echoline::engine {
 
@@ -36,7 +37,8 @@ class WorkerPool {
 
   // For this long from now, workers without a task give way to other threads instead of sleeping: a
   // processor that was idle is slower for a while. The next call replaces the time.
-  void keep_awake(std::chrono::nanoseconds duration) ECHOLINE_EXCLUDES(mutex_);
+  // kFailedPrecondition: a control group limits the CPU time, which they would use up.
+  Status keep_awake(std::chrono::nanoseconds duration) ECHOLINE_EXCLUDES(mutex_);
 
   std::size_t worker_count() const { return threads_.size(); }
   std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }

@@ -280,19 +280,6 @@ Status StreamRegistry::forget_echo_place(const std::string& name) {
   return forget_place(core_of(shared_, name), opener_.options.state_dir);
 }
 
-Status StreamRegistry::keep_awake(std::chrono::milliseconds duration) {
-  const std::uint32_t here = std::thread::hardware_concurrency();
-  const std::uint32_t usable = usable_processors(here);
-  if (usable < here) {
-    return Status(Code::kFailedPrecondition,
-                  fmt::format("a control group limits the daemon to the time of {} of {} processors, "
-                              "which workers that stay awake would use up",
-                              usable, here));
-  }
-  pool_.keep_awake(duration);
-  return {};
-}
-
 // One lock for all streams, so the numbers fit together.
 EngineStats StreamRegistry::stats() const {
   const MutexLock lock(shared_.mutex);

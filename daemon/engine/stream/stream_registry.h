@@ -43,7 +43,7 @@ class StreamRegistry : public Engine {
     return agreement_.set_weights(name, weights);
   }
   Status forget_echo_place(const std::string& name) override;
-  Status keep_awake(std::chrono::milliseconds duration) override;
+  Status keep_awake(std::chrono::milliseconds time) override { return pool_.keep_awake(time); }
   Result<std::shared_ptr<SampleRun>> prepare(const SampleQuestion& question,
                                              SampleAnswer answer) override {
     return samples_.prepare(question, std::move(answer));

@@ -3,18 +3,16 @@
 
 #include <fmt/core.h>
 #include <google/protobuf/util/message_differencer.h>
-#include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
 #include <chrono>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/sanitize_name.h"
 #include "base/utf8.h"
 #include "config/load.h"
 #include "serve/control/control_credentials.h"
-#include "serve/control/stream_status.h"
+#include "serve/control/snapshot.h"
 #include "serve/control/trace_call.h"
 #include "serve/monitor/all_stats.h"
 #include "serve/process/progress_log.h"
@@ -189,12 +187,7 @@ grpc::Status ControlService::KeepAwake(grpc::ServerContext* context,
                                        v1::KeepAwakeResponse* /*response*/) {
   audit(*context, "KeepAwake", request->name());
   const std::chrono::milliseconds duration{request->duration_ms()};
-  if (duration > kAwakeMax) {
-    return to_grpc(
-        Status(Code::kInvalidArgument, fmt::format("duration_ms: {} is too long; allowed: 0 to {}",
-                                                   duration.count(), kAwakeMax.count())));
-  }
-  return to_grpc(daemon_.engine->keep_awake(duration));
+  return to_grpc(daemon_.engine->keep_awake(std::min(duration, kAwakeMax)));
 }
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
@@ -232,32 +225,12 @@ grpc::Status ControlService::SetWeights(grpc::ServerContext* context,
   return answer(daemon_.engine->set_weights(request->name(), weights_of(*request)), *response);
 }
 
-void ControlService::fill(const engine::StreamStats& stats, v1::StreamStatus& status) const {
-  fill_stream_status(stats, status);
-  status.set_persisted(daemon_.kept->contains(stats.name));
-}
-
 grpc::Status ControlService::ListStreams(grpc::ServerContext* /*context*/,
                                          const v1::ListStreamsRequest* /*request*/,
                                          v1::ListStreamsResponse* response) {
   for (const auto& stream : all_stats(*daemon_.engine, *daemon_.kept).streams)
-    fill(stream, *response->add_streams());
+    fill_stream(daemon_, stream, *response->add_streams());
   return grpc::Status::OK;
-}
-
-v1::WatchStatsResponse ControlService::snapshot(const std::string& name) const {
-  const engine::EngineStats stats = all_stats(*daemon_.engine, *daemon_.kept);
-  v1::WatchStatsResponse seen;
-  // Wall time for people, and a monotonic time for rates.
-  *seen.mutable_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
-  seen.set_monotonic_ns(monotonic_ns());
-  fill_daemon_status(stats, *seen.mutable_daemon());
-  seen.mutable_daemon()->set_door_connections(daemon_.connections());
-  seen.mutable_daemon()->set_draining(*daemon_.draining);
-  for (const engine::StreamStats& stream : stats.streams) {
-    if (name.empty() || stream.name == name) fill(stream, *seen.add_streams());
-  }
-  return seen;
 }
 
 grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
@@ -275,14 +248,14 @@ grpc::Status ControlService::WatchStats(grpc::ServerContext* context,
   const auto lease = watchers_.admit(caller_name(*context));
   if (!lease.ok()) return to_grpc(lease.status());
   const std::string& name = request->name();
-  v1::WatchStatsResponse seen = snapshot(name);
+  v1::WatchStatsResponse seen = snapshot(daemon_, name);
   if (!name.empty() && seen.streams().empty()) {
     return to_grpc(Status(Code::kNotFound, fmt::format("no stream '{}'", sanitize_name(name))));
   }
   // Write fails when the caller has left.
   while (writer->Write(seen)) {
     if (!watchers_.pause(interval, [context] { return context->IsCancelled(); })) break;
-    seen = snapshot(name);
+    seen = snapshot(daemon_, name);
     // The stream was deleted while it was watched.
     if (!name.empty() && seen.streams().empty()) return grpc::Status::OK;
   }

@@ -52,10 +52,6 @@ class ControlService final : public v1::Control::Service {
   Status keep(const v1::CreateStreamRequest& request, const v1::Stream& stream);
   // False if there was no such stream, and the request allows that.
   Result<bool> remove(const v1::DeleteStreamRequest& request);
-  // The stream's counters, and whether it is kept.
-  void fill(const engine::StreamStats& stats, v1::StreamStatus& status) const;
-  // The daemon's status and that of one stream, or of all if `name` is empty.
-  v1::WatchStatsResponse snapshot(const std::string& name) const;
 
   const ControlContext daemon_;
   Watchers watchers_;
