@@ -72,7 +72,15 @@ void WorkerPool::work(std::size_t worker) {
   MutexLock lock(mutex_);
   while (true) {
     trace::idle_since_ns() = trace::Recorder::any_on() && tasks_.empty() ? monotonic_ns() : 0;
-    while (!stopping_ && tasks_.empty()) await_task(lock);
+    while (!stopping_ && tasks_.empty()) {
+      if (monotonic_ns() < awake_until_ns_.load()) {
+        lock.unlock();
+        give_way();
+        lock.lock();
+      } else {
+        changed_.wait(lock);
+      }
+    }
     if (stopping_) return;
     std::shared_ptr<Task> task = take_oldest();
     lock.unlock();
@@ -100,16 +108,10 @@ Status WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
   return {};
 }
 
-void WorkerPool::await_task(MutexLock& lock) {
-  const std::uint64_t now_ns = monotonic_ns();
-  if (now_ns >= awake_until_ns_.load()) {
-    changed_.wait(lock);
-    return;
-  }
-  lock.unlock();
-  // A moment only: a stop and the end of this time are seen between two calls.
-  while (queued() == 0 && monotonic_ns() < now_ns + kAwakeSliceNs) ::sched_yield();
-  lock.lock();
+void WorkerPool::give_way() const {
+  // A moment only: then a stop and the end of the time are seen.
+  const std::uint64_t end_ns = monotonic_ns() + kAwakeSliceNs;
+  while (queued() == 0 && monotonic_ns() < end_ns) ::sched_yield();
 }
 
 std::shared_ptr<Task> WorkerPool::take_oldest() {
