@@ -70,7 +70,10 @@ TEST(WorkerPool, WorkersStayAwakeForATimeAndThenSleep) {
     return cpu_seconds() - before;
   };
   if (!pool.keep_awake(std::chrono::seconds(60)).ok()) GTEST_SKIP() << "a limit of CPU time";
-  EXPECT_GT(used_in(std::chrono::milliseconds(300)), 0.01);
+  // On a busy machine, others come first.
+  double used = 0;
+  for (int i = 0; i < 100 && used < 0.01; ++i) used += used_in(std::chrono::milliseconds(100));
+  EXPECT_GE(used, 0.01);
   std::promise<void> done;
   pool.push(std::make_shared<CallTask>([&](std::size_t) { done.set_value(); }));
   done.get_future().wait();
