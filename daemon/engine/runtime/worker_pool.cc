@@ -15,6 +15,8 @@ namespace echoline::engine {
 namespace {
 
 constexpr std::uint64_t kAwakeSliceNs = 100'000;
+// Another thread that runs for so long at a time keeps the processor awake itself.
+constexpr std::uint64_t kTakenNs = 1'000'000;
 
 }  // namespace
 
@@ -72,10 +74,11 @@ void WorkerPool::work(std::size_t worker) {
   MutexLock lock(mutex_);
   while (true) {
     trace::idle_since_ns() = trace::Recorder::any_on() && tasks_.empty() ? monotonic_ns() : 0;
+    bool may_stay_awake = true;
     while (!stopping_ && tasks_.empty()) {
-      if (monotonic_ns() < awake_until_ns_.load()) {
+      if (may_stay_awake && monotonic_ns() < awake_until_ns_.load()) {
         lock.unlock();
-        give_way();
+        may_stay_awake = give_way();
         lock.lock();
       } else {
         changed_.wait(lock);
@@ -108,10 +111,16 @@ Status WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
   return {};
 }
 
-void WorkerPool::give_way() const {
+bool WorkerPool::give_way() const {
+  std::uint64_t now_ns = monotonic_ns();
   // A moment only: then a stop and the end of the time are seen.
-  const std::uint64_t end_ns = monotonic_ns() + kAwakeSliceNs;
-  while (queued() == 0 && monotonic_ns() < end_ns) ::sched_yield();
+  const std::uint64_t end_ns = now_ns + kAwakeSliceNs;
+  while (queued() == 0 && now_ns < end_ns) {
+    ::sched_yield();
+    const std::uint64_t begin_ns = std::exchange(now_ns, monotonic_ns());
+    if (now_ns - begin_ns > kTakenNs) return false;
+  }
+  return true;
 }
 
 std::shared_ptr<Task> WorkerPool::take_oldest() {

@@ -48,8 +48,9 @@ class WorkerPool {
   void insert(std::shared_ptr<Task> task, bool first) ECHOLINE_EXCLUDES(mutex_);
   void work(std::size_t worker);
   void stop() ECHOLINE_EXCLUDES(mutex_);
-  // Instead of sleeping: lets other threads run until there is a task, or for a moment.
-  void give_way() const ECHOLINE_EXCLUDES(mutex_);
+  // Instead of sleeping: lets other threads run until there is a task, or for a moment. False: one
+  // of them wants the processor for longer.
+  bool give_way() const ECHOLINE_EXCLUDES(mutex_);
   // The oldest task, which counts as running from now on.
   std::shared_ptr<Task> take_oldest() ECHOLINE_REQUIRES(mutex_);
   void run(std::shared_ptr<Task> task, std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
