@@ -329,7 +329,7 @@ void add_analyze_command(CLI::App& app, Invocation& call) {
                   "File of lines \"FACTOR, FRESH\": the fresh records that a training needs with a "
                   "factor, relative to no echo; prints the time to its target by factor")
       ->type_name(kFileType);
-  command.add_flag("--let-sleep", call.analyze.let_sleep, "Let workers without work sleep");
+  command.add_flag("--let-sleep", call.analyze.let_sleep, "Let idle workers sleep meanwhile");
   add_json(command, call.analyze.json);
 }
 

@@ -1,10 +1,11 @@
 // `echoline analyze`: watches a stream for some seconds and predicts what other settings give.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <future>
 #include <map>
-#include <optional>
 
 #include "analyze/analysis.h"
 #include "analyze/meter.h"
@@ -33,9 +34,10 @@ constexpr std::chrono::seconds kStartPatience{30};
 
 constexpr std::size_t kTableBytesMax = 64 << 10;
 
+// How a stream is measured.
 struct Interval {
   std::uint64_t duration_ns = 0;
-  bool keeps_awake = true;
+  bool keeps_awake = true;  // workers without work
 };
 
 Result<std::vector<analyze::Usefulness>> read_usefulness(const std::string& path) {
@@ -46,38 +48,32 @@ Result<std::vector<analyze::Usefulness>> read_usefulness(const std::string& path
   return table;
 }
 
-// The longest that the daemon keeps its workers awake for one call, and when the next one is due.
-constexpr std::chrono::seconds kAwakeMax{60};
-constexpr std::chrono::seconds kAwakeAgain{50};
+// What the daemon allows for one call, and when the next one is due.
+constexpr std::uint64_t kAwakeNs = 60'000'000'000;
+constexpr std::uint64_t kAwakeAgainNs = 50'000'000'000;
 
-// Keeps the daemon's workers awake while it lives. For workers that sleep, a row takes longer, so
+// Keeps the daemon's workers awake until `end_ns`. A row takes longer for workers that sleep, so
 // the model would say too little of what busy ones can do.
 class AwakeWorkers {
  public:
-  AwakeWorkers(ControlClient& client, const std::string& stream)
-      : client_(client), stream_(stream) {
-    renew();
-  }
-  ~AwakeWorkers() {
-    if (status_.ok()) static_cast<void>(client_.keep_awake(stream_, {}));
-  }
-  AwakeWorkers(const AwakeWorkers&) = delete;
-  AwakeWorkers& operator=(const AwakeWorkers&) = delete;
+  AwakeWorkers(ControlClient& client, std::string stream, std::uint64_t end_ns)
+      : client_(client), stream_(std::move(stream)), end_ns_(end_ns) {}
 
-  // Call it often.
-  void renew() {
-    const auto now = std::chrono::steady_clock::now();
-    if (!status_.ok() || now < due_) return;
-    status_ = client_.keep_awake(stream_, kAwakeMax);
-    due_ = now + kAwakeAgain;
+  // Call it often. An error: they sleep.
+  const Status& renew() {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (!status_.ok() || now_ns < due_ns_ || now_ns >= end_ns_) return status_;
+    const std::chrono::nanoseconds duration(std::min(end_ns_ - now_ns, kAwakeNs));
+    status_ = client_.keep_awake(stream_, std::chrono::ceil<std::chrono::milliseconds>(duration));
+    due_ns_ = now_ns + kAwakeAgainNs;
+    return status_;
   }
-  // An error: they sleep.
-  const Status& status() const { return status_; }
 
  private:
   ControlClient& client_;
   const std::string stream_;
-  std::chrono::steady_clock::time_point due_;
+  const std::uint64_t end_ns_;
+  std::uint64_t due_ns_ = 0;
   Status status_;
 };
 
@@ -85,13 +81,13 @@ class AwakeWorkers {
 Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string& stream,
                                   const Interval& interval, const PacedTrainer* trainer) {
   const std::unique_ptr<ControlClient> client = ControlClient::open(daemon);
-  std::optional<AwakeWorkers> awake;
-  if (interval.keeps_awake) awake.emplace(*client, stream);
+  const std::uint64_t end_ns = monotonic_ns() + interval.duration_ns;
+  AwakeWorkers workers(*client, stream, end_ns);
+  Status awake = interval.keeps_awake ? workers.renew() : Status(Code::kCancelled, "--let-sleep");
   const std::unique_ptr<StatsCall> call = client->watch(kInterval);
   analyze::Meter meter(stream);
-  const std::uint64_t end_ns = monotonic_ns() + interval.duration_ns;
   do {
-    if (awake) awake->renew();
+    if (interval.keeps_awake) awake = workers.renew();
     auto answer = call->next();
     if (!answer.ok() && meter.has_begun()) {
       return answer.status().with_context("the daemon stopped during the measurement");
@@ -101,7 +97,7 @@ Result<analyze::Measures> measure(const DaemonOptions& daemon, const std::string
     ECHOLINE_TRY(trainer != nullptr ? trainer->status() : meter.attended());
   } while (monotonic_ns() < end_ns);
   ECHOLINE_ASSIGN(analyze::Measures measures, meter.measures());
-  measures.awake = awake ? awake->status() : Status(Code::kCancelled, "--let-sleep");
+  measures.awake = std::move(awake);
   return measures;
 }
 

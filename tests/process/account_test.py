@@ -277,6 +277,8 @@ class Account(ProcessCase):
         wait_until(lambda: daemon.total("echoline_step_rows_total", step="decode image") > 1000, "a thousand rows")
         wait_until(lambda: self.is_near(self.step_seconds(daemon), daemon.total("echoline_stage_seconds_total", stage="prep", state="busy"),
                                         0.2), "the steps add up to the busy time")
+        asleep = daemon.command("analyze", "train", "--for", "1s", "--let-sleep")
+        self.assertIn("\nwarning  workers could sleep (--let-sleep)", asleep.stdout)
         waited = {cause: daemon.total("echoline_consumer_wait_seconds_total", consumer="fast/0", cause=cause)
                   for cause in ("fetch", "prep", "publish", "peer")}
         self.assertGreater(waited["peer"], 0.9 * sum(waited.values()), waited)

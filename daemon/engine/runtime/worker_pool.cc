@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -105,7 +106,8 @@ Status WorkerPool::keep_awake(std::chrono::nanoseconds duration) {
   }
   {
     const MutexLock lock(mutex_);
-    awake_until_ns_.store(monotonic_ns() + static_cast<std::uint64_t>(duration.count()));
+    const std::uint64_t end_ns = monotonic_ns() + static_cast<std::uint64_t>(duration.count());
+    awake_until_ns_.store(std::max(awake_until_ns_.load(), end_ns));
   }
   changed_.notify_all();
   return {};

@@ -36,7 +36,7 @@ class WorkerPool {
   bool run_one(std::size_t worker) ECHOLINE_EXCLUDES(mutex_);
 
   // For this long from now, workers without a task give way to other threads instead of sleeping: a
-  // processor that was idle is slower for a while. The next call replaces the time.
+  // processor that was idle is slower for a while. Of several calls, the latest end counts.
   // kFailedPrecondition: a control group limits the CPU time, which they would use up.
   Status keep_awake(std::chrono::nanoseconds duration) ECHOLINE_EXCLUDES(mutex_);
 

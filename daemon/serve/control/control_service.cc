@@ -90,6 +90,13 @@ grpc::StatusCode grpc_code(Code code) {
   return grpc::StatusCode::UNKNOWN;
 }
 
+Status check_at_most(const char* key, std::chrono::milliseconds value,
+                     std::chrono::milliseconds most) {
+  if (value <= most) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("{}: {} is too long; allowed: 0 to {}", key, value.count(), most.count())};
+}
+
 // Logs the caller of each change and each trace, before it is made.
 void audit(const grpc::ServerContext& context, const char* method, const std::string& stream) {
   // The name comes from the caller, so it is cleaned for the log.
@@ -187,7 +194,8 @@ grpc::Status ControlService::KeepAwake(grpc::ServerContext* context,
                                        v1::KeepAwakeResponse* /*response*/) {
   audit(*context, "KeepAwake", request->name());
   const std::chrono::milliseconds duration{request->duration_ms()};
-  return to_grpc(daemon_.engine->keep_awake(std::min(duration, kAwakeMax)));
+  const Status allowed = check_at_most("duration_ms", duration, kAwakeMax);
+  return to_grpc(allowed.ok() ? daemon_.engine->keep_awake(duration) : allowed);
 }
 
 grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
@@ -195,11 +203,8 @@ grpc::Status ControlService::Drain(grpc::ServerContext* context, const v1::Drain
   audit(*context, "Drain", request->name());
   const std::chrono::milliseconds patience{request->has_patience_ms() ? request->patience_ms()
                                                                       : kPatienceMs};
-  if (patience > kPatienceMax) {
-    return to_grpc(
-        Status(Code::kInvalidArgument, fmt::format("patience_ms: {} is too long; allowed: 0 to {}",
-                                                   patience.count(), kPatienceMax.count())));
-  }
+  const Status allowed = check_at_most("patience_ms", patience, kPatienceMax);
+  if (!allowed.ok()) return to_grpc(allowed);
   // Also ends the wait when the daemon stops.
   const auto drained = daemon_.engine->drain_stream(request->name(), patience, [this, context] {
     return context->IsCancelled() || watchers_.stopped();
