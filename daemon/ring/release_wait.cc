@@ -69,15 +69,17 @@ bool ReleaseWait::sleep_once(std::uint32_t changes, std::uint64_t deadline_ns) {
 }
 
 // The daemon can't change the futex word to stop a sleep that is about to begin, because the bell
-// belongs to the reader. So it repeats the wake until the writer is awake: that takes a few
-// microseconds, and rarely more than one try.
+// belongs to the reader. So it repeats the wake until it has woken the writer, or the writer is
+// awake: that rarely takes more than one try. A hostile reader that sleeps on its own bell can be
+// the one who was woken; the writer then sleeps kSleepNsMax at most.
 void ReleaseWait::announce_change() {
   const std::uint32_t mine = changes_.fetch_add(1) + 1;
   while (const std::uint32_t* word = sleeping_on_.load()) {
     // A signed difference, because the counter wraps: the writer fell asleep after this change.
     if (static_cast<std::int32_t>(sleeper_changes_.load() - mine) >= 0) return;
+    if (shm::futex_wake_all(word) > 0) return;
     // Nobody was woken: the writer has announced itself, but does not sleep yet.
-    if (shm::futex_wake_all(word) == 0) sleep_ns(kRetryNs);
+    sleep_ns(kRetryNs);
   }
 }
 

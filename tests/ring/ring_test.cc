@@ -1,6 +1,7 @@
 #include "ring/ring.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <thread>
@@ -172,6 +173,31 @@ TEST(Ring, AnInterruptEndsTheWaitAndOneBeforeItIsNotLost) {
     EXPECT_LT(monotonic_ns() - start, 5 * kSecondNs);
     second.join();
   }
+}
+
+// A worker calls it, and then makes the next row.
+TEST(Ring, AnInterruptThatWakesTheWriterDoesNotSleep) {
+  const auto ring = make_ring(small_spec());
+  const auto sleeps = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  };
+  std::atomic<bool> over{false};
+  std::thread writer([&] {
+    while (!over) (void)ring->wait_released(1, monotonic_ns() + kSecondNs);
+  });
+  long slept = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the writer is asleep again
+    const long before = sleeps();
+    ring->interrupt();
+    slept += sleeps() - before;
+  }
+  over = true;
+  ring->interrupt();
+  writer.join();
+  EXPECT_LE(slept, 20);
 }
 
 TEST(Ring, AWaitEndsAtItsDeadline) {

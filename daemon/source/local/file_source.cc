@@ -1,5 +1,5 @@
-// Size and mtime of a file are compared before and after each read: bytes of a file that changed
-// meanwhile are never returned.
+// Size and mtime of a file are compared after each read: bytes of a file that changed since it was
+// indexed are never returned.
 #include "source/local/file_source.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@ namespace {
 
 // Open descriptors that are kept. Data sets can have more shards than a process may open files.
 constexpr std::size_t kFilesMax = 128;
-constexpr std::size_t kPieceBytes = 4
-                                    << 20;  // per system call; poll checks its deadline between two
+// Per system call; poll checks its deadline between two.
+constexpr std::size_t kPieceBytes = 4 << 20;
 // Segments in one system call; the kernel allows 1024.
 constexpr std::size_t kVectorsMax = 64;
 
@@ -44,30 +44,41 @@ class FileSource::File {
                              : "; it was there when it was indexed";
       return Status(status.code(), status.message() + next);
     }
-    return std::make_shared<File>(object, std::move(fd));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return errno_status(errno, object.url);
+    // An object without a version was read before it was indexed: nothing to compare with.
+    if (!object.version.empty() && file_version(status) != object.version)
+      return changed(object, status);
+    return std::make_shared<File>(object, std::move(fd), status);
   }
 
-  File(ObjectInfo object, UniqueFd fd) : object_(std::move(object)), fd_(std::move(fd)) {}
+  File(ObjectInfo object, UniqueFd fd, const struct stat& status)
+      : object_(std::move(object)), fd_(std::move(fd)), opened_(status) {}
 
+  // Whether it is still the version that was opened.
   Status check() const {
-    struct stat status {};
-    if (::fstat(fd_.get(), &status) != 0) return errno_status(errno, object_.url);
-    // Read before it was indexed: there is no version to compare with.
-    if (object_.version.empty()) return {};
-    if (const std::string version = file_version(status); version != object_.version)
-      return Status(
-          Code::kFailedPrecondition,
-          fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
-                      object_.url, object_.version, version, kReindexHint));
-    return {};
+    struct stat now {};
+    if (::fstat(fd_.get(), &now) != 0) return errno_status(errno, object_.url);
+    const bool same = now.st_size == opened_.st_size &&
+                      now.st_mtim.tv_sec == opened_.st_mtim.tv_sec &&
+                      now.st_mtim.tv_nsec == opened_.st_mtim.tv_nsec;
+    return same || object_.version.empty() ? Status() : changed(object_, now);
   }
 
   const ObjectInfo& object() const { return object_; }
   int fd() const { return fd_.get(); }
 
  private:
+  static Status changed(const ObjectInfo& object, const struct stat& now) {
+    return Status(
+        Code::kFailedPrecondition,
+        fmt::format("{}: it changed since it was indexed (size and time {} then, {} now); {}",
+                    object.url, object.version, file_version(now), kReindexHint));
+  }
+
   const ObjectInfo object_;
   const UniqueFd fd_;
+  const struct stat opened_;
 };
 
 // One request and its progress.
@@ -77,26 +88,27 @@ class FileSource::FileRead {
       : tag_(request.tag), segments_(std::move(request.segments)), opened_(file.status()) {
     // An empty destination would look like the end of the file in step().
     std::erase_if(segments_, [](const Segment& segment) { return segment.destination.empty(); });
-    if (!file.ok()) return;
-    file_ = std::move(file).value();
-    opened_ = file_->check();
-    // Announced at once for all segments: the kernel reads ahead while earlier requests are copied.
-    for (const Segment& segment : segments_)
-      ::posix_fadvise(file_->fd(), static_cast<off_t>(segment.offset),
-                      static_cast<off_t>(segment.destination.size()), POSIX_FADV_WILLNEED);
+    if (file.ok()) file_ = std::move(file).value();
+  }
+
+  // Announces all segments to the kernel, so that it reads ahead while earlier requests are copied.
+  void announce() const {
+    for (std::size_t i = next_; i < segments_.size(); ++i)
+      ::posix_fadvise(file_->fd(), static_cast<off_t>(segments_[i].offset),
+                      static_cast<off_t>(segments_[i].destination.size()), POSIX_FADV_WILLNEED);
   }
 
   std::uint64_t tag() const { return tag_; }
   bool done() const { return !opened_.ok() || next_ == segments_.size(); }
   Status last_check() const { return opened_.ok() ? file_->check() : opened_; }
 
-  // When the first step began; now if there was none yet.
-  std::uint64_t begin_ns() const { return begin_ns_ == 0 ? monotonic_ns() : begin_ns_; }
+  // The time of all steps.
+  std::uint64_t busy_ns() const { return busy_ns_; }
 
   // Reads one piece with one system call, over as many adjacent segments as fit. done() must be
-  // false.
-  Result<std::size_t> step() {
-    if (begin_ns_ == 0) begin_ns_ = monotonic_ns();
+  // false. `flags`: as for preadv2.
+  Result<std::size_t> step(int flags) {
+    const std::uint64_t begin_ns = monotonic_ns();
     std::array<iovec, kVectorsMax> vectors;
     const Segment& first = segments_[next_];
     std::uint64_t end = first.offset;
@@ -116,7 +128,8 @@ class FileSource::FileRead {
     }
     // A signal (EINTR) counts as a piece of no bytes: poll calls again.
     const ssize_t got =
-        ::preadv(file_->fd(), vectors.data(), count, static_cast<off_t>(first.offset));
+        ::preadv2(file_->fd(), vectors.data(), count, static_cast<off_t>(first.offset), flags);
+    busy_ns_ += monotonic_ns() - begin_ns;
     if (got < 0)
       return errno == EINTR ? Result<std::size_t>(std::size_t{0})
                             : errno_status(errno, "reading " + file_->object().url);
@@ -150,7 +163,7 @@ class FileSource::FileRead {
   const std::uint64_t tag_;
   std::vector<Segment> segments_;
   std::size_t next_ = 0;
-  std::uint64_t begin_ns_ = 0;
+  std::uint64_t busy_ns_ = 0;
   Status opened_;
   std::shared_ptr<File> file_;
 };
@@ -204,6 +217,13 @@ void FileSource::submit(ReadRequest request) {
   auto file = file_of(request.object);
   reads_.push_back(std::make_unique<FileRead>(std::move(request), std::move(file)));
   SharedCounters::add(counters_.in_flight, 1);
+  FileRead& read = *reads_.back();
+  if (read.done()) return;
+  // A piece that is in the page cache is copied at once: an announcement costs a tenth of its copy.
+  // Errors are left to poll; some file systems do not know the flag.
+  if (const auto bytes = read.step(RWF_NOWAIT); bytes.ok())
+    SharedCounters::add(counters_.bytes, *bytes);
+  if (!read.done()) read.announce();
 }
 
 std::size_t FileSource::slots_free() const {
@@ -224,7 +244,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
       finish(reads_.front()->last_check(), done);
       continue;
     }
-    const Result<std::size_t> bytes = reads_.front()->step();
+    const Result<std::size_t> bytes = reads_.front()->step(0);
     if (!bytes.ok())
       finish(bytes.status(), done);
     else
@@ -241,7 +261,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
 void FileSource::finish(Status status, std::vector<ReadResult>& done) {
   counters_.end(status.ok());
   // Failed reads would make the store look faster.
-  if (status.ok()) counters_.add_latency(monotonic_ns() - reads_.front()->begin_ns());
+  if (status.ok()) counters_.add_latency(reads_.front()->busy_ns());
   done.push_back({reads_.front()->tag(), std::move(status)});
   reads_.pop_front();
 }

@@ -1,4 +1,4 @@
-// Local files. Reads are plain system calls within poll, one bounded piece at a time.
+// Local files. Reads are plain system calls, one bounded piece at a time.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace echoline::source {
 
-// Threads as Source says. submit() announces each range to the kernel (fadvise), so that it reads
-// ahead for all of them while poll copies the first.
+// Threads as Source says. submit() copies a piece that the page cache has and announces the rest to
+// the kernel (fadvise), so that it reads ahead for all requests while poll copies the first.
 class FileSource : public Source {
  public:
   static Result<std::unique_ptr<Source>> open(std::size_t concurrency);
