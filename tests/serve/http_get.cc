@@ -5,22 +5,25 @@
 
 #include <cstdlib>
 
-#include "base/unique_fd.h"
-
 namespace echoline::serve {
 
-HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& path) {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+UniqueFd http_send(std::uint16_t port, const std::string& text) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0)
+    return {};
+  return socket;
+}
+
+HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& path) {
   HttpAnswer answer;
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return answer;
-  }
-  const std::string request = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return answer;
+  const UniqueFd socket =
+      http_send(port, method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  if (!socket) return answer;
   std::string text;
   char buffer[4096];
   ssize_t bytes = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/unique_fd.h"
+
 namespace echoline::serve {
 
 struct HttpAnswer {
@@ -12,6 +14,8 @@ struct HttpAnswer {
   std::string body;
 };
 
+// Connects and sends this much of a request. Invalid: it failed.
+UniqueFd http_send(std::uint16_t port, const std::string& text);
 HttpAnswer http_request(std::uint16_t port, const std::string& method, const std::string& path);
 inline HttpAnswer http_get(std::uint16_t port, const std::string& path) {
   return http_request(port, "GET", path);

@@ -280,6 +280,17 @@ TEST_F(Monitoring, AnswersEveryFormOfATarget) {
   }
 }
 
+TEST_F(Monitoring, AnswersWithinSecondsWhile500RequestsNeverComeWhole) {
+  std::vector<UniqueFd> halves;
+  for (int i = 0; i < 500; ++i) {
+    halves.push_back(http_send(server_->port(), "GET /metrics HTTP/1.1\r\nHost: "));
+    ASSERT_TRUE(halves.back()) << i;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(get("/metrics").status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+}
+
 TEST_F(Monitoring, EndsWithinASecondAfterAScrape) {
   get("/metrics");
   const auto start = std::chrono::steady_clock::now();
