@@ -6,6 +6,7 @@
 #include "augment/compile.h"
 #include "base/check.h"
 #include "base/step_times.h"
+#include "user_code/workers.h"
 
 namespace echoline::augment {
 namespace {
@@ -79,6 +80,14 @@ std::vector<const user_code::Workers*> Chain::user_code() const {
     if (runs) all.push_back(stage.step->workers());
   }
   return all;
+}
+
+bool Chain::hangs() const {
+  // Each sample is called twice.
+  constexpr std::uint64_t kCallsMax = 4;
+  std::uint64_t calls = 0;
+  for (const user_code::Workers* workers : user_code()) calls += workers->counters().timed_out;
+  return calls >= kCallsMax;
 }
 
 std::string Chain::contents() const {

@@ -27,6 +27,7 @@ Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& at
     const std::uint64_t record = core.plan->record_at(0, place);
     ECHOLINE_ASSIGN(const std::vector<MadeRow> rows, attempts.make(record));
     records.note(record, rows.front().error, core);
+    ECHOLINE_TRY(check_hangs(records, core));
   }
   return records;
 }
@@ -39,6 +40,14 @@ Status check_bad(const TriedRecords& records, const engine::StreamCore& core) {
       fmt::format("{} of {} records that were tried are bad, and bad_records.limit allows "
                   "{} in an epoch; the first one: {}",
                   records.bad, records.tried.size(), most, records.first_error));
+}
+
+Status check_hangs(const TriedRecords& records, const engine::StreamCore& core) {
+  if (!core.preparer->chain().hangs()) return {};
+  return Status(Code::kDeadlineExceeded,
+                fmt::format("user code took more than its `timeout` for several of {} records; "
+                            "the first bad one: {}",
+                            records.tried.size(), records.first_error));
 }
 
 }  // namespace echoline::cli

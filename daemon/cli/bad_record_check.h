@@ -26,4 +26,7 @@ Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& at
 // An error if there are more bad ones than an epoch may have: a training would end in it.
 Status check_bad(const TriedRecords& records, const engine::StreamCore& core);
 
+// An error if user code hangs: all calls together would take very long.
+Status check_hangs(const TriedRecords& records, const engine::StreamCore& core);
+
 }  // namespace echoline::cli

@@ -59,7 +59,8 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
   decode::Sample sample;
   record::Fields fields;
   Status last;
-  for (std::size_t i = 0; i < std::min(records.size(), kRecordsMax) && !shapes.settled(); ++i) {
+  for (std::size_t i = 0;
+       i < std::min(records.size(), kRecordsMax) && !shapes.settled() && !chain->hangs(); ++i) {
     ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                     record::read_bytes(source, shard, records.offset[i], records.bytes[i]));
     if (record::has_tar_links(bytes)) continue;  // the files may be anywhere in the shard

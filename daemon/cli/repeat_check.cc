@@ -90,9 +90,11 @@ Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts,
     ECHOLINE_ASSIGN(std::vector<MadeRow> row, attempts.make(record, 1));
     rows.push_back(std::move(row.front()));
     tried.note(record, rows.back().error, core);
+    ECHOLINE_TRY(check_hangs(tried, core));
   }
   // Backwards: a function that counts its calls gives other results.
   for (std::uint64_t record = count; record-- > 0;) {
+    ECHOLINE_TRY(check_hangs(tried, core));
     ECHOLINE_ASSIGN(const std::vector<MadeRow> again, attempts.make(record, 1));
     const std::string what = difference(core, rows[record], again.front());
     if (!what.empty()) return different(core, record, what);

@@ -1,6 +1,8 @@
 // A step's kind is its oneof case. The steps before `echo` determine the echo point.
 #include "config/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -67,6 +69,20 @@ const v1::Mix* mix_step(const v1::Stream& stream) {
 
 // No source of a mixture is a data set in Python.
 bool reads_python(const v1::Stream& stream) { return reads_of(stream).front()->has_python(); }
+
+std::string user_code_names(const v1::Stream& stream) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name, const std::string& file) {
+    names.push_back(name + " of " + file);
+  };
+  for (const v1::Step& step : stream.pipeline()) {
+    if (step.has_read() && step.read().has_python())
+      add(step.read().python().function(), step.read().python().file());
+    if (step.has_python()) add(step.python().function(), step.python().file());
+    if (step.has_plugin()) add(step.plugin().step(), step.plugin().library());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 const v1::Decode& decode_step(const v1::Stream& stream) {
   if (reads_python(stream)) return number_decode();

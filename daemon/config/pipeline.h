@@ -33,6 +33,9 @@ const v1::Publish& publish_step(const v1::Stream& stream);
 // Whether users' code makes the samples, without a step `decode`.
 bool reads_python(const v1::Stream& stream);
 
+// The users' code that the stream calls, as "mix of augment.py"; empty: none.
+std::string user_code_names(const v1::Stream& stream);
+
 // Null if the stream has none.
 const v1::Cache* cache_step(const v1::Stream& stream);
 // Whether the cache step comes after decode and stores decoded samples.

@@ -239,6 +239,15 @@ struct Opened {
   MemoryBudget::Reservation step_memory;  // of files that steps keep
 };
 
+// So that who waits learns of users' code that takes long.
+Status report_user_code(const v1::Stream& stream, const char* what, bool serves,
+                        const record::ProgressFunction& progress) {
+  const std::string names =
+      config::user_code_names(serves ? config::up_to_prepare(stream) : stream);
+  if (!progress || names.empty()) return {};
+  return progress({.user_code = fmt::format("user code is {} ({})", what, names)});
+}
+
 Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
                           const std::string& state_dir, bool serves,
                           const record::ProgressFunction& progress, MemoryBudget& budget) {
@@ -247,6 +256,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   // Its processes are started first: they know how many records there are.
   const bool python = config::reads_python(stream);
   if (python) {
+    ECHOLINE_TRY(report_user_code(stream, "being loaded", serves, progress));
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
     options.python_records = steps.chain->user_code().front()->length();
   }
@@ -261,6 +271,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   ECHOLINE_ASSIGN(opened.plan, plan::Plan::create(plan_spec(stream, data_set, opened.order)));
   ECHOLINE_TRY(check_plan(*opened.plan, data_set));
   if (!python) {
+    ECHOLINE_TRY(report_user_code(stream, "being loaded", serves, progress));
     ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
   }
   ECHOLINE_ASSIGN(opened.step_memory,
@@ -368,6 +379,7 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
   auto& [data, order, plan, preparer, step_memory] = opened;
   const record::DataSet& data_set = *data.data_set;
   const record::Index& index = data_set.index();
+  ECHOLINE_TRY(report_user_code(stream, "called for the first records", serves, progress));
   // Uses the sources here, because the fetchers own them from their construction on.
   ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(data, *preparer, *plan, !serves));
   if (prepare != nullptr) ECHOLINE_TRY(check_answers(probed.decoded_bytes));

@@ -61,8 +61,10 @@ Status probe_part(const OpenedData& data, const batch::Preparer& preparer,
   const record::Index& index = data.data_set->index();
   std::vector<std::byte> encoded;
   bool found = false;
+  std::uint64_t tried = 0;
   Status last;
-  for (const std::uint64_t record : records) {
+  for (; tried < records.size() && !preparer.chain().hangs(); ++tried) {
+    const std::uint64_t record = records[tried];
     last = probe_record(data, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
     // Before the steps, which may take its buffers.
@@ -85,7 +87,7 @@ Status probe_part(const OpenedData& data, const batch::Preparer& preparer,
   if (found) return {};
   // `last` is an error here: a good record would have been found.
   return std::move(last).with_context(
-      fmt::format("none of the first {} records can be prepared; the last one", records.size()));
+      fmt::format("none of the first {} records can be prepared; the last one", tried));
 }
 
 // An upper estimate of the mean of all from a few of them: two standard errors above the mean of

@@ -175,6 +175,8 @@ std::string waiting_text(const IndexingStats& indexing) {
 
 std::string opening_text(const IndexingStats& indexing) {
   if (indexing.waits) return "waits until streams before it are open";
+  if (!indexing.user_code.empty())
+    return fmt::format("{}, for {}", indexing.user_code, time_text(indexing.user_code_seconds));
   if (indexing.shards == 0) return "the index is being read or made";
   std::string text = fmt::format("indexing: {} of {}, {:.1f} of {:.1f} GB", indexing.shards_done,
                                  pluralize(indexing.shards, "shard"),

@@ -3,6 +3,10 @@
 namespace echoline::engine {
 
 void IndexProgress::note(const record::Progress& seen, std::uint64_t now_ns) {
+  if (seen.user_code != stats_.user_code) {
+    stats_.user_code = seen.user_code;
+    user_code_ns_ = now_ns;
+  }
   // The report before the first shard is known.
   if (seen.shards == 0) return;
   if (first_ns_ == 0) {
@@ -20,6 +24,12 @@ void IndexProgress::note(const record::Progress& seen, std::uint64_t now_ns) {
   if (seconds <= 0 || scanned == 0) return;
   stats_.bytes_per_second = static_cast<double>(scanned) / seconds;
   stats_.seconds_left = static_cast<double>(seen.bytes - seen.bytes_done) / stats_.bytes_per_second;
+}
+
+IndexingStats IndexProgress::stats(std::uint64_t now_ns) const {
+  IndexingStats stats = stats_;
+  stats.user_code_seconds = static_cast<double>(now_ns - user_code_ns_) / 1e9;
+  return stats;
 }
 
 }  // namespace echoline::engine

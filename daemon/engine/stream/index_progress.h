@@ -12,13 +12,14 @@ namespace echoline::engine {
 class IndexProgress {
  public:
   void note(const record::Progress& seen, std::uint64_t now_ns);
-  const IndexingStats& stats() const { return stats_; }
+  IndexingStats stats(std::uint64_t now_ns) const;
 
  private:
   IndexingStats stats_;
   // The first report: what was known before the pass says nothing about its rate.
   std::uint64_t first_ns_ = 0;
   std::uint64_t first_bytes_ = 0;
+  std::uint64_t user_code_ns_ = 0;  // since when it runs
 };
 
 }  // namespace echoline::engine

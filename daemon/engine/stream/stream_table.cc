@@ -27,7 +27,7 @@ bool may_use(const Peer& peer, const AccessList& access) {
 }  // namespace
 
 IndexingStats Opening::stats() const {
-  IndexingStats stats = progress.stats();
+  IndexingStats stats = progress.stats(monotonic_ns());
   stats.waits = announced;
   stats.trainers = trainers.size();
   return stats;
