@@ -89,8 +89,8 @@ class Private(ProcessCase):
         self.assertEqual([rank.returncode for rank in ranks], [0] * 4, said)
         lines = [out.splitlines() for out, _ in said]
         folder, = {each[0] for each in lines}
-        self.assertEqual("".join(errors for _, errors in said), "echoline: started a private daemon for train; to watch it: "
-                         f"echoline top --runtime-dir {folder}\n")
+        self.assertEqual("".join(errors for _, errors in said), "echoline: started a private daemon for train; its log is "
+                         f"{folder}/daemon.log; to watch it: echoline top --runtime-dir {folder}\n")
         self.assertEqual(sorted(label for each in lines for line in each[1:] for label in json.loads(line)),
                          list(range(RECORDS)))
         self.await_ends()
@@ -113,6 +113,15 @@ class Private(ProcessCase):
             self.assertEqual(os.waitpid(child, 0)[1], 0)
             self.assertEqual(sorted(self.epoch(one)), sorted(self.epoch(other)))
             self.assertEqual(len(self.daemons()), 2)
+
+    def test_a_bad_record_is_told_with_the_path_of_the_log(self):
+        write_tar(self.place / "set-1.tar", [("bad.u8", b"short"), ("bad.cls", b"99")])
+        with self.assertLogs("echoline") as logs, echoline.Loader(self.configuration(), "train") as loader:
+            wait_until(lambda: loader.next() and logs.output, "the warning")
+            self.assertRegex(logs.output[0], r"stream train: bad record, replaced: sample \d+ \(key bad\) .*; others are named in "
+                                             f"the daemon's log; the log of its daemon is {loader.runtime_dir}/daemon.log$")
+            self.epoch(loader)
+            self.assertEqual(len(logs.output), 1)
 
     # ---- failures ----
 

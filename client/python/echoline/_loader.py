@@ -165,8 +165,8 @@ class Loader(native.Loader):
         if self._private is not None:
             guard(self._private, functools.partial(_in_use, self.runtime_dir))
             if self._private.take_start():
-                print(f"echoline: started a private daemon for {self.stream}; to watch it: "
-                      f"{self._private.how_to_watch()}", file=sys.stderr, flush=True)
+                print(f"echoline: started a private daemon for {self.stream}; its log is {self._private.log_path}; "
+                      f"to watch it: {self._private.how_to_watch()}", file=sys.stderr, flush=True)
 
     def _attach_when_ready(self, state: Optional[str]) -> None:
         deadline = time.monotonic() + self._wait_seconds
@@ -240,7 +240,8 @@ class Loader(native.Loader):
     # ---- batches ----
 
     def _log_news(self, news: str) -> None:
-        _log.warning("stream %s: %s", self.stream, news)
+        where = "" if self._private is None else f"; the log of its daemon is {self._private.log_path}"
+        _log.warning("stream %s: %s%s", self.stream, news, where)
 
     def skip(self, steps: int) -> None:
         """Skips this many batches, across epochs."""

@@ -30,6 +30,7 @@ struct Consumer {
   plan::Position start;            // the position at which it attached
   std::uint64_t attached_ns = 0;
   bool knows_missing_jobs = false;  // it was notified of the jobs of publish.jobs that are missing
+  bool knows_bad_records = false;   // it, or another rank of its job, was notified of the first one
   std::shared_ptr<Pass> pass;
   std::uint64_t reader = 0;  // of the pass's ring
   // It was notified to attach again, to another pass, and until then does not count as a reader of

@@ -88,11 +88,18 @@ std::map<std::string, std::uint64_t> BadRecords::counts() const {
   return counts_;
 }
 
+std::string BadRecords::first() const {
+  const MutexLock lock(mutex_);
+  return first_;
+}
+
 void BadRecords::log_once(std::uint64_t record, const Status& verdict) {
   // The set is bounded together with the log.
   if (logged_.size() >= kLoggedMax || !logged_.insert(record).second) return;
-  log_warning("decode", "bad record{}: {}", policy_.replace ? ", replaced" : "",
-              describe(record, verdict));
+  const std::string text = fmt::format("bad record{}: {}", policy_.replace ? ", replaced" : "",
+                                       describe(record, verdict));
+  if (first_.empty()) first_ = text;
+  log_warning("decode", "{}", text);
 }
 
 std::string BadRecords::describe(std::uint64_t record, const Status& verdict) const {

@@ -42,6 +42,8 @@ class BadRecords {
                bool count = true) ECHOLINE_REQUIRES(item.mutex) ECHOLINE_EXCLUDES(mutex_);
 
   std::map<std::string, std::uint64_t> counts() const;
+  // The first one, as it is logged; empty: none was bad.
+  std::string first() const;
   // So many may be bad in an epoch.
   std::uint64_t most() const { return policy_.replace ? limit_count_ : 0; }
 
@@ -58,6 +60,7 @@ class BadRecords {
   mutable Mutex mutex_;
   std::map<std::string, std::uint64_t> counts_ ECHOLINE_GUARDED_BY(mutex_);
   std::set<std::uint64_t> logged_ ECHOLINE_GUARDED_BY(mutex_);
+  std::string first_ ECHOLINE_GUARDED_BY(mutex_);
 };
 
 }  // namespace echoline::engine

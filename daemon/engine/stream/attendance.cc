@@ -62,6 +62,7 @@ void Attendance::tick(std::uint64_t now_ns, std::vector<TrainerNotice>& notices)
   release_pending(now_ns, notices);
   leave_lanes_to_other_hosts(core_, passes_, consumers_, pending_ranks_);
   notify_of_missing_jobs(pending_ranks_.missing_jobs(), consumers_, now_ns, notices);
+  notify_of_bad_records(*core_.bad_records, consumers_, notices);
   for (TrainerNotice& notice : rank_events_.look(consumers_.all(), now_ns)) {
     notices.push_back(std::move(notice));
   }

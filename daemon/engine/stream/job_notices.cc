@@ -63,4 +63,22 @@ void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumer
   }
 }
 
+void notify_of_bad_records(const BadRecords& bad_records, Consumers& consumers,
+                           std::vector<TrainerNotice>& notices) {
+  std::list<Consumer>& all = consumers.all();
+  if (std::ranges::all_of(all, &Consumer::knows_bad_records)) return;
+  const std::string first = bad_records.first();
+  if (first.empty()) return;
+  for (Consumer& consumer : all) {
+    const bool is_known = std::ranges::any_of(all, [&consumer](const Consumer& other) {
+      return other.knows_bad_records && other.job == consumer.job;
+    });
+    consumer.knows_bad_records = true;
+    if (is_known) continue;
+    notices.push_back(
+        {consumer.connection, shm::kNoticeText,
+         Status(Code::kUnavailable, first + "; others are named in the daemon's log")});
+  }
+}
+
 }  // namespace echoline::engine

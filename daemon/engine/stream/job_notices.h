@@ -1,4 +1,4 @@
-// Notices to trainers about other jobs of their stream.
+// Notices to trainers about other jobs of their stream, and about its bad records.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "engine/api/attach.h"
 #include "engine/jobs/consumers.h"
+#include "engine/open/bad_records.h"
 
 namespace echoline::engine {
 
@@ -19,5 +20,9 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
 // the jobs. Jobs that are started together attach together: no notice before that.
 void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumers,
                             std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
+
+// Notifies one trainer of each job, once, of the first bad record, and that more may follow.
+void notify_of_bad_records(const BadRecords& bad_records, Consumers& consumers,
+                           std::vector<TrainerNotice>& notices);
 
 }  // namespace echoline::engine
