@@ -10,6 +10,7 @@
 #include "base/bounded_file.h"
 #include "cli/connectivity_check.h"
 #include "cli/control_client.h"
+#include "cli/running_daemons.h"
 #include "config/control.h"
 
 namespace echoline::cli {
@@ -44,6 +45,12 @@ Result<std::string> read_pem(const char* option, const std::string& path) {
 
 std::string socket_of(const DaemonOptions& daemon) { return daemon.runtime_dir + "/control.sock"; }
 
+// For users of a command that does not say which daemon it means.
+std::string other_daemons(const DaemonOptions& daemon) {
+  const bool is_usual = daemon.address.empty() && daemon.runtime_dir == runtime_dir_of("");
+  return is_usual ? private_daemons_text(daemon.runtime_dir) : "";
+}
+
 }  // namespace
 
 std::string daemon_misuse(const DaemonOptions& given) {
@@ -72,6 +79,11 @@ std::string daemon_misuse(const DaemonOptions& given) {
 
 bool is_remote(const DaemonOptions& given) { return !completed(given).address.empty(); }
 
+void print_other_daemons(const DaemonOptions& given) {
+  const std::string text = other_daemons(completed(given));
+  if (!text.empty()) fmt::print(stderr, "{}\n", text);
+}
+
 Result<ControlChannel> open_channel(const DaemonOptions& given) {
   ControlChannel opened{completed(given), nullptr};
   const DaemonOptions& daemon = opened.daemon;
@@ -93,7 +105,11 @@ Result<ControlChannel> open_channel(const DaemonOptions& given) {
 
 Status explain_silence(const DaemonOptions& daemon, const std::string& grpc_message) {
   if (daemon.address.empty()) {
-    ECHOLINE_TRY(check_socket_connection(socket_of(daemon)));
+    if (const Status seen = check_socket_connection(socket_of(daemon)); !seen.ok()) {
+      const std::string others = other_daemons(daemon);
+      if (others.empty()) return seen;
+      return Status(seen.code(), fmt::format("{}; {}", seen.message(), others));
+    }
     return Status(Code::kUnavailable,
                   fmt::format("the daemon at {} ended the call ({}); is it stopping, or has this "
                               "user too many connections to it?",

@@ -24,6 +24,9 @@ bool is_remote(const DaemonOptions& daemon);
 // The usage error of options that cannot name a daemon; else empty.
 std::string daemon_misuse(const DaemonOptions& daemon);
 
+// Names, on stderr, the private daemons that run, if `daemon` does not say which daemon it means.
+void print_other_daemons(const DaemonOptions& daemon);
+
 // Does not connect yet. Wrong TLS files are errors.
 Result<ControlChannel> open_channel(const DaemonOptions& daemon);
 

@@ -22,6 +22,7 @@ namespace echoline::cli {
 Status list_streams(const DaemonOptions& daemon, bool json) {
   ECHOLINE_ASSIGN(const auto streams, ControlClient::open(daemon)->list());
   fmt::print("{}", json ? streams_json(streams) : sanitize_output(streams_table(streams)));
+  if (!json) print_other_daemons(daemon);
   return Status();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/control_channel.h"
 #include "cli/top_live.h"
 #include "config/values.h"
 #include "top/frame.h"
@@ -67,12 +68,15 @@ Status top_streams(const DaemonOptions& daemon, const TopOptions& options) {
   const auto interval =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(interval_ns));
   if (options.json || options.count > 0 || !top::can_draw()) {
+    if (!options.json) print_other_daemons(daemon);
     StatsWatcher watcher(daemon, interval);
     return print_top(watcher, options);
   }
   const TerminalSignals signals;
   StatsWatcher watcher(daemon, interval);
-  return run_live_top(watcher, signals, interval, options.stream);
+  ECHOLINE_TRY(run_live_top(watcher, signals, interval, options.stream));
+  print_other_daemons(daemon);
+  return {};
 }
 
 }  // namespace echoline::cli

@@ -12,7 +12,7 @@ import unittest.mock
 
 from support.private_daemons import private_daemons
 from support.process_case import ProcessCase, main
-from support.programs import PATIENCE, binary, require_library, wait_until
+from support.programs import PATIENCE, binary, require_library, run_echoline, wait_until
 from support.tars import write_tar
 
 require_library()
@@ -114,13 +114,21 @@ class Private(ProcessCase):
             self.assertEqual(sorted(self.epoch(one)), sorted(self.epoch(other)))
             self.assertEqual(len(self.daemons()), 2)
 
-    def test_a_bad_record_is_told_with_the_path_of_the_log(self):
+    def test_a_bad_record_is_told_with_the_path_of_the_log_and_commands_name_the_daemon(self):
         write_tar(self.place / "set-1.tar", [("bad.u8", b"short"), ("bad.cls", b"99")])
         with self.assertLogs("echoline") as logs, echoline.Loader(self.configuration(), "train") as loader:
             wait_until(lambda: loader.next() and logs.output, "the warning")
             self.assertRegex(logs.output[0], r"stream train: bad record, replaced: sample \d+ \(key bad\) .*; others are named in "
                                              f"the daemon's log; the log of its daemon is {loader.runtime_dir}/daemon.log$")
-            self.epoch(loader)
+            said = f"1 private daemon of this user runs; to look at one, add --runtime-dir {loader.runtime_dir}\n"
+            missing = run_echoline("top", "--count", 1, environment={**os.environ, "ECHOLINE_RUNTIME_DIR": str(self.place)})
+            self.assertRegex(missing.stderr, f"no daemon answers at {self.place}/control.sock; .*; {said}$")
+            with echoline.serve(self.steps(), {"daemon.metrics": "off", "daemon.state_dir": self.place / "state"}) as other:
+                for command in (("list",), ("top", "--count", 1)):
+                    environment = {**os.environ, "ECHOLINE_RUNTIME_DIR": other.runtime_dir}
+                    self.assertEqual(run_echoline(*command, environment=environment).stderr, said)
+                    self.assertEqual(run_echoline(*command, "--json", environment=environment).stderr, "")
+                self.assertEqual(run_echoline("list", "--runtime-dir", loader.runtime_dir).stderr, "")
             self.assertEqual(len(logs.output), 1)
 
     # ---- failures ----
