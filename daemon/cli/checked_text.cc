@@ -93,7 +93,7 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
                                 "window's samples ready for use\n",
                                 config::format_bytes(memory.decoded));
   return fmt::format(
-      "  epoch: {}, {}, {}\n  memory: {} (ring {}, read-ahead {}, echo window {}, cache "
+      "  epoch: {}, {}, {}\n  memory to reserve: {} (ring {}, read-ahead {}, echo window {}, cache "
       "{})\n{}{}{}{}",
       pluralize(checked.records, "record"), pluralize(checked.rows, "row"),
       pluralize(checked.batches, "batch"), config::format_bytes(memory.total()),
@@ -188,8 +188,8 @@ std::string checked_text(const std::string& file, const v1::Daemon& daemon,
   }
   const bool whole =
       std::all_of(all.begin(), all.end(), [](const auto& stream) { return stream.second.indexed; });
-  return text + fmt::format("memory: {}{} of {} (daemon.memory)\n", whole ? "" : "known so far ",
-                            config::format_bytes(total_bytes(all)),
+  return text + fmt::format("memory to reserve: {}{} of {} (daemon.memory)\n",
+                            whole ? "" : "as far as known ", config::format_bytes(total_bytes(all)),
                             config::format_bytes(daemon.memory()));
 }
 

@@ -249,7 +249,7 @@ std::string stream_text(const v1::StreamStatus& stream) {
   if (!stream.echo_choice().empty()) {
     text += fmt::format("echo place   {}\n", stream.echo_choice());
   }
-  text += fmt::format("memory       {}\n", config::format_bytes(stream.memory_bytes()));
+  text += fmt::format("memory       {} in use\n", config::format_bytes(stream.memory_bytes()));
   text += fmt::format("fingerprint  {}, seed {}\n", stream.fingerprint(), stream.seed());
   for (const v1::Field& field : stream.fields()) {
     text += fmt::format("field        {}: {}\n", field.name(), shape_text(field));

@@ -93,7 +93,8 @@ Line daemon_line(const Interval& interval, const View& view, const Paper& paper)
   if (view.paused) line.add("  paused", Style::kWarning);
   if (daemon.draining()) line.add("  stopping", Style::kWarning);
   line.add("  " + view.clock);
-  line.add(fmt::format("  memory {} of {}", config::format_bytes(daemon.memory_reserved_bytes()),
+  line.add(fmt::format("  memory {} of {} reserved",
+                       config::format_bytes(daemon.memory_reserved_bytes()),
                        config::format_bytes(daemon.memory_budget_bytes())));
   line.add("  " + pluralize(daemon.workers(), "worker"));
   return line;

@@ -34,7 +34,7 @@ std::vector<std::string> facts_of(const v1::StreamStatus& stream) {
   }
   facts.push_back(slots_text(stream.slots()));
   if (stream.passes() > 1) facts.push_back(fmt::format("{} passes", stream.passes()));
-  facts.push_back("memory " + config::format_bytes(stream.memory_bytes()));
+  facts.push_back(config::format_bytes(stream.memory_bytes()) + " in use");
   facts.push_back(fmt::format("{} an epoch", pluralize(stream.batches_per_epoch(), "batch")));
   for (const auto& [reason, count] : stream.records_bad()) {
     facts.push_back(pluralize(count, "bad record") + ": " + reason);

@@ -145,7 +145,7 @@ function numbers(stream) {
     ["bad records", whole(Object.values(stream.records_bad).reduce((a, b) => a + b, 0))],
     ["ring slots", whole(stream.ring.free) + " free, " + whole(stream.ring.filling) + " filling, " +
       whole(stream.ring.published) + " published"],
-    ["memory", Object.entries(stream.memory_bytes).map(([use, n]) => use + " " + bytes(n)).join(", ")]]);
+    ["memory in use", Object.entries(stream.memory_bytes).map(([use, n]) => use + " " + bytes(n)).join(", ")]]);
 }
 
 function config(stream) {
