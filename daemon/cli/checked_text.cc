@@ -81,9 +81,10 @@ std::string stream_text(const std::string& file, const Checked& checked, std::ui
   if (!checked.looked) return "  data: not checked\n";
   if (!checked.indexed) {
     return fmt::format(
-        "  data: found; epoch, echo window and memory can be checked after indexing; run 'echoline "
+        "  data: found; {}epoch, echo window and memory can be checked after indexing; run "
+        "'echoline "
         "index {}'\n",
-        file);
+        checked.decoded ? "first records tried; " : "records with their keys, ", file);
   }
   const Memory& memory = checked.memory;
   const std::string decoded =
@@ -125,9 +126,11 @@ std::string not_checked_text(const CheckedStreams& all) {
                         pluralize(without_server, "stream"));
   }
   if (unindexed > 0) {
-    text +=
-        fmt::format(", without what has to be indexed first: records, echo window and memory of {}",
-                    pluralize(unindexed, "stream"));
+    const std::size_t undecoded = count([](const Checked& checked) {
+      return checked.looked && !checked.indexed && !checked.decoded;
+    });
+    text += fmt::format(", without what has to be indexed first: {}echo window and memory of {}",
+                        undecoded > 0 ? "records, " : "", pluralize(unindexed, "stream"));
   }
   return text;
 }
@@ -141,7 +144,10 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
       {"batch_size", config::batch_step(*checked.stream).size()},
       {"data_seen", checked.looked},
       {"indexed", checked.indexed}};
-  if (!checked.indexed) return line;
+  if (!checked.indexed) {
+    line["first_record_decoded"] = checked.decoded;
+    return line;
+  }
   line["records"] = checked.records;
   line["rows_per_epoch"] = checked.rows;
   line["batches_per_epoch"] = checked.batches;

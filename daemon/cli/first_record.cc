@@ -45,14 +45,14 @@ Result<record::RecordTable> first_records(const source::ObjectInfo& shard, sourc
 
 }  // namespace
 
-Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shard,
-                        source::Source& source) {
+Result<bool> try_first_record(const v1::Stream& stream, const source::ObjectInfo& shard,
+                              source::Source& source) {
   ECHOLINE_ASSIGN(const auto decoder, decode::Decoder::compile(config::decode_step(stream)));
   ECHOLINE_ASSIGN(const auto chain, augment::Chain::compile(stream, decoder->fields()));
   augment::RowShapes shapes(*chain);
   ECHOLINE_ASSIGN(const std::vector<std::byte> head,
                   record::read_bytes(source, shard, 0, std::min(shard.bytes, kHeadBytes)));
-  if (!record::compression_of(head).empty()) return {};  // to be unpacked first
+  if (!record::compression_of(head).empty()) return false;  // to be unpacked first
   ECHOLINE_ASSIGN(const record::RecordTable records, first_records(shard, source));
   const std::unique_ptr<decode::Scratch> scratch = decoder->make_scratch();
   const std::unique_ptr<augment::Scratch> steps_scratch = chain->make_scratch();
@@ -76,7 +76,8 @@ Status try_first_record(const v1::Stream& stream, const source::ObjectInfo& shar
     }
     last = std::move(last).with_context(fmt::format("{} in {}", records.key(i), shard.url));
   }
-  return shapes.types() ? Status() : last;
+  if (!shapes.types() && !last.ok()) return last;
+  return shapes.types().has_value();
 }
 
 }  // namespace echoline::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -159,12 +160,15 @@ Result<v1::Read> first_addresses(const v1::Read& read) {
   return first;
 }
 
-// Lists the data of a source. Whether they are indexed already; of those that are not, the first
-// record is tried if that is cheap.
-Result<bool> look_at(const v1::Stream& stream, const v1::Read& read, const std::string& state_dir) {
+enum class Seen : std::uint8_t { kListed, kDecoded, kIndexed };
+
+// Lists the data of a source. Of those that are not indexed already, the first record is decoded if
+// that is cheap.
+Result<Seen> look_at(const v1::Stream& stream, const v1::Read& read, const std::string& state_dir) {
   ECHOLINE_ASSIGN(const std::unique_ptr<source::Source> source, source::open_source(read));
   // Nothing to list or to index.
-  if (read.has_python() || record::FolderListing(read, *source, state_dir).is_known()) return true;
+  if (read.has_python() || record::FolderListing(read, *source, state_dir).is_known())
+    return Seen::kIndexed;
   ECHOLINE_ASSIGN(const v1::Read first, first_addresses(read));
   ECHOLINE_ASSIGN(std::vector<record::Listed> listed, record::list_all(first, *source));
   v1::Read known = read;
@@ -174,13 +178,12 @@ Result<bool> look_at(const v1::Stream& stream, const v1::Read& read, const std::
   }
   const std::vector<source::ObjectInfo> objects = record::flatten(std::move(listed));
   if (record::index_is_known(known, state_dir) || record::have_sidecars(objects, *source)) {
-    return true;
+    return Seen::kIndexed;
   }
   // Sources of a mixture can have steps of their own.
-  if (known.format() == "webdataset" && config::mix_step(stream) == nullptr) {
-    ECHOLINE_TRY(try_first_record(stream, objects.front(), *source));
-  }
-  return false;
+  if (known.format() != "webdataset" || config::mix_step(stream) != nullptr) return Seen::kListed;
+  ECHOLINE_ASSIGN(const bool decoded, try_first_record(stream, objects.front(), *source));
+  return decoded ? Seen::kDecoded : Seen::kListed;
 }
 
 }  // namespace
@@ -191,16 +194,17 @@ Result<Checked> check_stream(const std::string& name, const v1::Stream& given,
   checked.stream = &given;
   checked.looked = true;
   const v1::Stream stream = with_place(name, given, daemon, checked.echo_choice);
-  bool all_known = true;
+  Seen least = Seen::kIndexed;
   const v1::Mix* const mix = config::mix_step(stream);
   const std::vector<const v1::Read*> reads = config::reads_of(stream);
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const Result<bool> known = look_at(stream, *reads[i], daemon.state_dir());
+    const Result<Seen> seen = look_at(stream, *reads[i], daemon.state_dir());
     const std::string source = mix == nullptr ? "" : mix->sources(static_cast<int>(i)).name();
-    ECHOLINE_TRY(engine::in_source(source, known.status()));
-    all_known = all_known && *known;
+    ECHOLINE_TRY(engine::in_source(source, seen.status()));
+    least = std::min(least, *seen);
   }
-  if (all_known) ECHOLINE_TRY(measure(name, stream, daemon, checked));
+  checked.decoded = least == Seen::kDecoded;
+  if (least == Seen::kIndexed) ECHOLINE_TRY(measure(name, stream, daemon, checked));
   return checked;
 }
 

@@ -26,6 +26,7 @@ struct Checked {
   const v1::Stream* stream = nullptr;
   bool looked = false;   // the data was opened
   bool indexed = false;  // the index exists, so the other values are known
+  bool decoded = false;  // without an index: a first record of each source could be prepared
   // Where the daemon put `echo` and why, or where it could; empty: the pipeline names the place.
   std::string echo_choice;
   std::uint64_t records = 0, rows = 0, batches = 0;

@@ -69,12 +69,17 @@ class Check : public ::testing::Test {
 TEST_F(Check, OfDataWithoutAnIndexSaysThatTheyAreThere) {
   const CommandResult good = check({});
   ASSERT_EQ(good.status, 0) << good.err;
-  EXPECT_THAT(
-      good.out,
-      HasSubstr("data: found; epoch, echo window and memory can be checked after indexing"));
+  EXPECT_THAT(good.out, HasSubstr("data: found; first records tried; epoch, echo window and memory "
+                                  "can be checked after indexing"));
+  EXPECT_THAT(good.out, HasSubstr("first: echo window and memory of 1 stream\n"));
   EXPECT_FALSE(std::filesystem::exists(folder_.file("state")));
   index();
   EXPECT_THAT(check({}).out, HasSubstr("epoch: 60 records, 120 rows, 15 batches\n"));
+  EXPECT_THAT(check({}).out, HasSubstr("  memory to reserve: "));
+  // Of other formats nothing is read: "ok" must not promise the keys.
+  const CommandResult raw = check({".tar'}}", ".tar', format: jsonl}}"});
+  EXPECT_THAT(raw.out, HasSubstr("first: records, echo window and memory of 1 stream\n"));
+  EXPECT_THAT(raw.out, HasSubstr("data: found; records with their keys, epoch, echo window and"));
 }
 
 TEST_F(Check, TriesRecordsFromAllShardsAndCountsBadOnes) {
@@ -111,9 +116,8 @@ TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {
   ASSERT_TRUE(std::filesystem::remove(folder_.file("shards/shard-000001.tar.echoline-index")));
   const std::string unindexed = check({}).out;
   EXPECT_THAT(unindexed, HasSubstr("can be checked after indexing"));
-  EXPECT_THAT(unindexed,
-              HasSubstr(": ok, without what has to be indexed first: records, echo window and "
-                        "memory of 1 stream\n"));
+  EXPECT_THAT(unindexed, HasSubstr(": ok, without what has to be indexed first: echo window and "
+                                   "memory of 1 stream\n"));
 }
 
 TEST_F(Check, OfAShardThatIsMissingGivesThePlaceOfItsAddress) {
