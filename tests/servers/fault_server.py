@@ -242,6 +242,14 @@ class Faults(Handler):
         body = self.part_headers(length=(last - first + 1) // 2)
         self.wfile.write(body[:len(body) // 2])
 
+    def get_longline(self):
+        self.wfile.write(b"HTTP/1.1 206 Partial Content\r\nx-long: " + bytes([97]) * (1 << 20))
+        self.close_connection = True
+
+    def get_longhead(self):
+        self.wfile.write(b"HTTP/1.1 206 Partial Content\r\n" + b"x-line: and another one\r\n" * (1 << 14))
+        self.close_connection = True
+
     def get_shifted(self):
         self.wfile.write(self.part_headers(shift=1))
 

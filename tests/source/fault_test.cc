@@ -143,6 +143,8 @@ TEST_F(FaultTest, WhatNeverPassesEndsWithinTheTimeOutWithItsReason) {
       {"silent-999", "the server stalled"},
       {"drip-999", "given up after attempt"},
       {"shifted-999", "the answer is for"},
+      {"longline-999", "the header of the answer does not end within 64 KiB"},
+      {"longhead-999", "the header of the answer does not end within 64 KiB"},
       {"garbage-999", "the transfer broke"}};
   for (const auto& [behaviour, text] : cases) {
     const std::uint64_t start = monotonic_ns();

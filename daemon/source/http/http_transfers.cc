@@ -51,6 +51,7 @@ struct Transfer {
   int socket_error = 0;  // errno of a socket that could not be created
   bool responded = false;
   bool stopped = false;
+  bool head_is_long = false;  // longer than HttpHead takes
   std::array<char, CURL_ERROR_SIZE> error{};
 
   // Passes the response to the sink once, before the first byte of the body.
@@ -78,7 +79,8 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
   Transfer& transfer = *static_cast<Transfer*>(user);
   transfer.last_byte_ns = monotonic_ns();
   // Any other count ends the transfer, with an error of libcurl.
-  return transfer.head.take({data, bytes}) ? bytes : 0;
+  transfer.head_is_long = !transfer.head.take({data, bytes});
+  return transfer.head_is_long ? 0 : bytes;
 }
 
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
@@ -110,6 +112,9 @@ std::string error_text(const Transfer& transfer, CURLcode code) {
   if (transfer.socket_error == EMFILE || transfer.socket_error == ENFILE) {
     return "too many open files: raise the daemon's limit (LimitNOFILE of systemd, ulimit -n)";
   }
+  // libcurl reports a line of more than 100 KiB, which it does not hand over, like this.
+  if (transfer.head_is_long || code == CURLE_OUT_OF_MEMORY)
+    return "the header of the answer does not end within 64 KiB; is this the address of a store?";
   return transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
 }
 
