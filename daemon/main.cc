@@ -32,6 +32,7 @@
 #include "serve/process/kept_streams.h"
 #include "serve/process/notify.h"
 #include "serve/process/stop_signal.h"
+#include "serve/process/thread_limit.h"
 #include "serve/process/watchdog.h"
 
 namespace echoline {
@@ -145,8 +146,17 @@ Status run_streams(engine::Engine& engine, const config::LocatedConfig& located,
   return status;
 }
 
+// gRPC waits forever for a thread that cannot be started.
+Status check_threads_of(const v1::Daemon& daemon) {
+  // Its own ones without streams, and those of gRPC.
+  constexpr std::size_t kOthers = 32;
+  const std::size_t http = daemon.metrics() == "off" ? 0 : serve::kHttpThreads;
+  return serve::check_threads(kOthers + daemon.workers() + http);
+}
+
 Status run(const config::LocatedConfig& located) {
   const v1::Daemon& daemon = located.config->daemon();
+  ECHOLINE_TRY(check_threads_of(daemon));
   const std::string folder = daemon.runtime_dir() + "/";
   ECHOLINE_ASSIGN(const auto runtime_dir, serve::RuntimeDir::open(daemon.runtime_dir()));
   ECHOLINE_TRY(serve::make_state_dir(daemon.state_dir()));

@@ -2,6 +2,8 @@
 """A daemon that cannot start says why in one clear line and ends with exit code 1. After SIGKILL the next start works."""
 import os
 import random
+import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ from support import bad_shards as shards
 from support.batches import whole
 from support.daemon_process import Daemon, stream_yaml
 from support.process_case import ProcessCase, main
-from support.programs import PATIENCE, free_port, run_program
+from support.programs import PATIENCE, binary, free_port, run_program
 from support.store_process import S3Store
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
@@ -47,6 +49,21 @@ class Starts(ProcessCase):
 
 
 class RefusedStarts(Starts):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can act as a user without other threads")
+    def test_a_limit_of_threads_that_is_too_low_is_named(self):
+        user, folder = 100_000 + os.getpid(), self.folder()  # a user without other processes
+        shutil.copy(binary("ECHOLINED"), folder)
+        config = folder / "config.yaml"
+        config.write_text(f"daemon: {{runtime_dir: {folder}/run, state_dir: {folder}/state, workers: 2, metrics: 'off'}}\n")
+        os.chown(folder, user, user)
+        for threads in (8, 25):
+            done = subprocess.run([folder / "echolined", "--config", config], user=user, group=user, extra_groups=[],
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (threads, threads)),  # noqa: B023
+                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, f"^echolined: .*thread {threads} of 34 that it needs at least: .*: no more threads; "
+                                          "raise the limit .*ulimit -u")
+
     def test_a_memory_budget_that_does_not_fit_is_refused_with_the_numbers(self):
         line = self.check_refused(Daemon(yaml(self.read), memory="1MiB"), "daemon.memory", "'train'", "lacks")
         self.assertRegex(line, r"needs \d.* free")

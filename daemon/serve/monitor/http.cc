@@ -45,9 +45,6 @@ void connect_once(std::string host, std::uint16_t port) {
   ::freeaddrinfo(found);
 }
 
-// A connection has a thread until its request has come whole, so requests that never come whole
-// hold up all others: 500 of them for 500 / 64 * 500 ms.
-constexpr const char* kThreads = "64";
 constexpr const char* kRequestMs = "500";
 // Connections that wait for a thread. Of more, the kernel drops the first packet, and the client
 // tries again after a second.
@@ -78,13 +75,14 @@ class CivetServer final : public HttpServer {
   }
 
   Status listen(const std::string& address) {
+    const std::string threads = std::to_string(kHttpThreads);
     const std::vector<const char*> options = {
         // No connection is kept alive, because the server would wait for it when it stops.
-        "listening_ports", address.c_str(), "num_threads", kThreads, "listen_backlog", kBacklog,
-        "enable_keep_alive", "no",
+        "listening_ports", address.c_str(), "num_threads", threads.c_str(), "listen_backlog",
+        kBacklog, "enable_keep_alive", "no",
         // Accept any host in requests whose target is a complete URL.
-        "enable_auth_domain_check", "no", "request_timeout_ms", kRequestMs, "linger_timeout_ms", "100",
-        nullptr};
+        "enable_auth_domain_check", "no", "request_timeout_ms", kRequestMs, "linger_timeout_ms",
+        "100", nullptr};
     mg_callbacks callbacks{};
     // Drops the library's log messages; mg_start2 returns the errors.
     callbacks.log_message = [](const mg_connection*, const char*) { return 1; };

@@ -19,6 +19,10 @@ struct HttpReply {
   std::string policy = "default-src 'none'; frame-ancestors 'none'";
 };
 
+// A connection has one until its request has come whole, so requests that never come whole hold up
+// all others: 500 of them for 500 / 64 * 500 ms.
+inline constexpr int kHttpThreads = 64;
+
 using HttpHandlers = std::map<std::string, std::function<HttpReply()>>;
 
 // The library's threads call the handlers, several at a time. One thread opens and destroys the
