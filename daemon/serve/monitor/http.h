@@ -20,8 +20,8 @@ struct HttpReply {
 };
 
 // A connection has one until its request has come whole, so requests that never come whole hold up
-// all others: 500 of them for 500 / 64 * 500 ms.
-inline constexpr int kHttpThreads = 64;
+// all others: 250 of them for 250 / 32 * 500 ms.
+inline constexpr int kHttpThreads = 32;
 
 using HttpHandlers = std::map<std::string, std::function<HttpReply()>>;
 
