@@ -6,7 +6,7 @@
 
 namespace echoline::jpeg {
 
-// `count` pixels. The three rows may be read up to kRowPadding (upsampling.h) beyond their end;
+// `count` pixels. The three rows may be read up to kRowPadding (planes.h) beyond their end;
 // nothing is written beyond 3 * count bytes.
 void ycbcr_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                   std::size_t count, std::uint8_t* rgb);

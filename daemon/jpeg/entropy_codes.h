@@ -26,6 +26,11 @@ constexpr unsigned advance_of(std::uint8_t symbol) {
   return symbol == kZeroRun ? 16U : (symbol >> 4) + 1U;
 }
 
+// The end of a block, told from a run that is too long: either an end of block, with its last
+// coefficient before number 63, or a coefficient with just that number.
+inline constexpr unsigned kLastCoefficient = 63;
+inline bool is_block_end(unsigned at) { return at - kBlockEnd < kLastCoefficient; }
+
 // The value of `size` bits (F.2.2.1, EXTEND): numbers without a leading one are negative.
 constexpr std::int32_t extend(std::uint32_t bits, unsigned size) {
   if (size == 0) return 0;

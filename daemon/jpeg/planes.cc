@@ -1,7 +1,5 @@
 #include "jpeg/planes.h"
 
-#include "jpeg/upsampling.h"
-
 namespace echoline::jpeg {
 
 void Planes::resize(std::size_t component_count, const Geometry& geometry,

@@ -11,9 +11,12 @@
 
 namespace echoline::jpeg {
 
+// Loops over a row may read and write so many bytes beyond its end.
+inline constexpr std::size_t kRowPadding = 64;
+
 // Reused from picture to picture. Keeps two MCU rows or more, because upsampling looks at the row
 // above and below. Columns count from the first MCU of the window on. Each row can be read and
-// written some bytes beyond both ends.
+// written kRowPadding bytes beyond both ends.
 class Planes {
  public:
   // `mcu_rows` is a power of two.

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "jpeg/color_conversion.h"
+#include "jpeg/planes.h"
 #include "jpeg/reduced_idct.h"
-#include "jpeg/upsampling.h"
 
 namespace echoline::jpeg {
 namespace {

@@ -1,15 +1,12 @@
 // Chroma samples for every pixel of a row: triangle filters, with the arithmetic of libjpeg's
 // "fancy upsampling". ITU-T T.81 leaves upsampling to the decoder (A.1.1 only says what the factors
-// mean).
+// mean). The loops may read and write up to kRowPadding (planes.h) beyond the end of a row.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace echoline::jpeg {
-
-// Loops may read and write so many bytes beyond the end of a row.
-inline constexpr std::size_t kRowPadding = 64;
 
 // Two samples for each of `count`: 3/4 of the nearer and 1/4 of the farther neighbour. Reads in[-1]
 // and in[count], which repeat the outer samples at the edges of a picture.

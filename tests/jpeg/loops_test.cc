@@ -11,6 +11,7 @@
 #include "jpeg/color_conversion_plain.h"
 #include "jpeg/idct.h"
 #include "jpeg/idct_plain.h"
+#include "jpeg/planes.h"
 #include "jpeg/scan.h"
 #include "jpeg/upsampling.h"
 #include "jpeg/upsampling_plain.h"
