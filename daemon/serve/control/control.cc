@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,6 +20,7 @@
 #include "serve/control/control_service.h"
 #include "serve/control/peer_acceptors.h"
 #include "serve/control/server_limits.h"
+#include "serve/control/socket_acceptor.h"
 
 namespace echoline::serve {
 namespace {
@@ -86,7 +88,7 @@ class GrpcControlServer final : public ControlServer {
                     // The kernel names the peer; its role is looked up once for each connection.
                     acceptors_->accept(std::move(socket), roles_.of_peer(peer));
                   },
-                  [this](UniqueFd socket) { accept_tls(std::move(socket)); },
+                  [this](UniqueFd socket) { tls_acceptor_->accept(std::move(socket)); },
                   [this] {
                     if (tls_ != nullptr) tls_->poll();
                   }});
@@ -130,13 +132,10 @@ class GrpcControlServer final : public ControlServer {
     };
     acceptors_ = std::make_unique<PeerAcceptors>(builder, judged);
     if (tls_ != nullptr) {
-      tls_acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-          // The gate gives gRPC connected sockets; it listens nowhere itself.
-          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-          tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {
-                                    return roles_.of_certificate(names);
-                                  },
-                                  judged}));
+      const auto caller_of = [this](const std::vector<std::string>& names) {
+        return roles_.of_certificate(names);
+      };
+      tls_acceptor_.emplace(builder, tls_credentials(*tls_, {caller_of, judged}));
     }
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
@@ -146,13 +145,6 @@ class GrpcControlServer final : public ControlServer {
     // Until the daemon is ready.
     set_serving(false);
     return Status();
-  }
-
-  void accept_tls(UniqueFd socket) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    // gRPC owns the descriptor from here on.
-    connection.fd = socket.release();
-    tls_acceptor_->HandleNewConnection(&connection);
   }
 
   // Whether the caller may call the method; counts and logs a denial.
@@ -177,7 +169,7 @@ class GrpcControlServer final : public ControlServer {
   std::atomic<std::uint64_t> calls_denied_ = 0;
   RateLimiter denial_log_{kDenialLogNs};
   std::unique_ptr<PeerAcceptors> acceptors_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tls_acceptor_;
+  std::optional<SocketAcceptor> tls_acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ControlGate> gate_;
 };

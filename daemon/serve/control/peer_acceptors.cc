@@ -1,7 +1,5 @@
 #include "serve/control/peer_acceptors.h"
 
-#include <grpcpp/server_builder.h>
-
 namespace echoline::serve {
 
 PeerAcceptors::PeerAcceptors(grpc::ServerBuilder& builder, Judge judge)
@@ -16,11 +14,9 @@ PeerAcceptors::PeerAcceptors(grpc::ServerBuilder& builder, Judge judge)
   }
 }
 
-PeerAcceptors::~PeerAcceptors() = default;
-
 void PeerAcceptors::add(grpc::ServerBuilder& builder, PeerAcceptor& added, const Judge& judge) {
-  added.acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+  added.acceptor.emplace(
+      builder,
       unencrypted_credentials(
           // Read at each call; set before the first connection of this acceptor.
           {[&added](const std::vector<std::string>& /*names*/) { return *added.caller.load(); },
@@ -42,9 +38,7 @@ PeerAcceptors::PeerAcceptor& PeerAcceptors::acceptor_of(const Caller& caller) {
 }
 
 void PeerAcceptors::accept(UniqueFd socket, const Caller& caller) {
-  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-  connection.fd = socket.release();
-  acceptor_of(caller).acceptor->HandleNewConnection(&connection);
+  acceptor_of(caller).acceptor->accept(std::move(socket));
 }
 
 }  // namespace echoline::serve

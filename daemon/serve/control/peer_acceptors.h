@@ -5,18 +5,11 @@
 #include <array>
 #include <atomic>
 #include <deque>
-#include <memory>
+#include <optional>
 
-#include "base/status.h"
 #include "base/unique_fd.h"
 #include "serve/control/control_credentials.h"
-
-namespace grpc {
-class ServerBuilder;
-namespace experimental {
-class ExternalConnectionAcceptor;
-}  // namespace experimental
-}  // namespace grpc
+#include "serve/control/socket_acceptor.h"
 
 namespace echoline::serve {
 
@@ -28,7 +21,6 @@ class PeerAcceptors {
 
   // Adds all acceptors to the server; gRPC's threads call `judge`.
   PeerAcceptors(grpc::ServerBuilder& builder, Judge judge);
-  ~PeerAcceptors();
 
   // Gives gRPC a connection. Only after the server has started.
   void accept(UniqueFd socket, const Caller& caller);
@@ -36,7 +28,7 @@ class PeerAcceptors {
  private:
   struct PeerAcceptor {
     std::atomic<const Caller*> caller = nullptr;  // null: free
-    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+    std::optional<SocketAcceptor> acceptor;
   };
   // Adds one acceptor to the server that is being built.
   void add(grpc::ServerBuilder& builder, PeerAcceptor& added, const Judge& judge);

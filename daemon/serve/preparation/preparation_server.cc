@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -16,6 +17,7 @@
 #include "serve/control/control_gate.h"
 #include "serve/control/control_roles.h"
 #include "serve/control/server_limits.h"
+#include "serve/control/socket_acceptor.h"
 #include "serve/control/tls_files.h"
 #include "serve/preparation/prepare_call.h"
 
@@ -82,7 +84,7 @@ class GrpcPreparationServer final : public PreparationServer {
                                               .per_peer_max = kPerPeerMax}));
     ECHOLINE_TRY(start_grpc());
     gate_->start({[](UniqueFd, const Peer&) {},
-                  [this](UniqueFd socket) { accept(std::move(socket)); },
+                  [this](UniqueFd socket) { acceptor_->accept(std::move(socket)); },
                   [this] { tls_->poll(); }});
     log_info("serve", "prepares samples for other hosts at port {}", port());
     return Status();
@@ -107,25 +109,17 @@ class GrpcPreparationServer final : public PreparationServer {
     set_limits(builder, {.message_bytes = kRequestBytesMax,
                          .calls_of_connection = kCallsOfConnectionMax,
                          .client_ping_ms = kClientPingMinMs});
-    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        tls_credentials(*tls_, {[this](const std::vector<std::string>& names) {
-                                  return roles_.of_certificate(names);
-                                },
-                                [this](const Caller& caller, std::string_view method) {
-                                  return judge(caller, method);
-                                }}));
+    const auto caller_of = [this](const std::vector<std::string>& names) {
+      return roles_.of_certificate(names);
+    };
+    const auto judged = [this](const Caller& caller, std::string_view method) {
+      return judge(caller, method);
+    };
+    acceptor_.emplace(builder, tls_credentials(*tls_, {caller_of, judged}));
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (server_ != nullptr) return Status();
     return Status(Code::kInternal, "gRPC could not be started; GRPC_VERBOSITY=debug says why");
-  }
-
-  void accept(UniqueFd socket) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    // gRPC owns the descriptor from here on.
-    connection.fd = socket.release();
-    acceptor_->HandleNewConnection(&connection);
   }
 
   // Runs on gRPC's threads before each handler.
@@ -146,7 +140,7 @@ class GrpcPreparationServer final : public PreparationServer {
   std::unique_ptr<TlsFiles> tls_;
   std::atomic<std::uint64_t> denied_ = 0;
   RateLimiter denial_log_{kDenialLogNs};
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::optional<SocketAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ControlGate> gate_;
 };
