@@ -3,7 +3,7 @@
 #include <memory>
 #include <thread>
 
-#include "abi/guarded_call.h"
+#include "abi/batch_call.h"
 #include "abi/loader_handle.h"
 #include "cuda/device_loader.h"
 #include "cuda/no_signals.h"
@@ -69,31 +69,12 @@ const DeviceBatch* to_batch(const echoline_cuda_batch* handle) {
   return reinterpret_cast<const DeviceBatch*>(handle);
 }
 
-bool readable(const echoline_cuda_batch* handle) {
-  return handle != nullptr && !forked(to_batch(handle)->loader->generation());
-}
-
 template <typename Work>
 int with(echoline_cuda* handle, Work work) noexcept {
   return guarded([&]() -> Error {
     if (handle == nullptr) return null_error();
     if (forked(handle->loader->generation())) return forked_error();
     return work(*handle->loader);
-  });
-}
-
-template <typename Out, typename Work>
-int with(const echoline_cuda_batch* handle, Out* out, Work work) noexcept {
-  return guarded([&]() -> Error {
-    if (handle == nullptr || !has_size(out)) {
-      return {ECHOLINE_INVALID_ARGUMENT, "a batch or a structure with a size is missing"};
-    }
-    if (!readable(handle)) return forked_error();
-    // Copied whole at the end: after an error the caller's structure is unchanged.
-    Out made{};
-    Error e = work(*to_batch(handle), made);
-    if (e.ok()) copy_out(made, out);
-    return e;
   });
 }
 
@@ -199,13 +180,13 @@ int echoline_cuda_next(echoline_cuda* cuda, void* stream, int64_t timeout_ms,
 int echoline_cuda_batch_wait(const echoline_cuda_batch* batch, void* stream) {
   return guarded([&]() -> Error {
     if (batch == nullptr) return null_error();
-    if (!readable(batch)) return forked_error();
+    if (!readable(to_batch(batch))) return forked_error();
     return to_batch(batch)->loader->make_wait(*to_batch(batch), static_cast<StreamHandle>(stream));
   });
 }
 
 void echoline_cuda_release(echoline_cuda_batch* batch, void* stream) {
-  if (!readable(batch)) return;
+  if (!readable(to_batch(batch))) return;
   // From here on the handle is gone, whatever release() does.
   const std::unique_ptr<DeviceBatch> owned(reinterpret_cast<DeviceBatch*>(batch));
   guarded([&]() -> Error {
@@ -233,65 +214,63 @@ int echoline_cuda_state(echoline_cuda* cuda, char* buffer, size_t capacity, size
 }
 
 int echoline_cuda_batch_get_info(const echoline_cuda_batch* batch, echoline_batch_info* info) {
-  return with(batch, info, [](const DeviceBatch& b, echoline_batch_info& made) -> Error {
-    const BatchInfo& facts = b.slot->buffer->facts();
-    made.step = facts.step;
-    made.row = facts.position.row;
-    // Of this rank's rows; padded rows come behind the valid ones.
-    made.epoch = facts.position.epoch;
-    made.rows = b.slot->buffer->rows();
-    made.valid_rows = static_cast<std::uint32_t>(facts.rank_rows.valid());
-    made.bucket_length = facts.bucket_length;
-    const auto valid = b.uses.begin() + made.valid_rows;
-    // Fresh rows have use 0; only valid rows count.
-    made.fresh = static_cast<std::uint32_t>(std::count(b.uses.begin(), valid, 0U));
-    if (b.last_of_epoch) made.flags |= ECHOLINE_BATCH_LAST;
-    if (facts.rank_rows.padded()) made.flags |= ECHOLINE_BATCH_PADDED;
-    return {};
-  });
+  return read_batch(
+      to_batch(batch), info, [](const DeviceBatch& b, echoline_batch_info& made) -> Error {
+        const BatchInfo& facts = b.slot->buffer->facts();
+        made.step = facts.step;
+        made.row = facts.position.row;
+        // Of this rank's rows; padded rows come behind the valid ones.
+        made.epoch = facts.position.epoch;
+        made.rows = b.slot->buffer->rows();
+        made.valid_rows = static_cast<std::uint32_t>(facts.rank_rows.valid());
+        made.bucket_length = facts.bucket_length;
+        const auto valid = b.uses.begin() + made.valid_rows;
+        // Fresh rows have use 0; only valid rows count.
+        made.fresh = static_cast<std::uint32_t>(std::count(b.uses.begin(), valid, 0U));
+        if (b.last_of_epoch) made.flags |= ECHOLINE_BATCH_LAST;
+        if (facts.rank_rows.padded()) made.flags |= ECHOLINE_BATCH_PADDED;
+        return {};
+      });
 }
 
 int echoline_cuda_batch_get_tensor(const echoline_cuda_batch* batch, uint32_t index,
                                    echoline_cuda_tensor* tensor) {
-  return with(batch, tensor, [&](const DeviceBatch& b, echoline_cuda_tensor& made) -> Error {
-    const std::size_t count = b.loader->layout().fields.size();
-    if (index >= count) {
-      return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(count) +
-                                      " fields, no number " + std::to_string(index)};
-    }
-    fill_tensor(b, index, made);
-    return {};
-  });
+  return read_batch(to_batch(batch), tensor,
+                    [&](const DeviceBatch& b, echoline_cuda_tensor& made) -> Error {
+                      const std::size_t count = b.loader->layout().fields.size();
+                      if (index >= count) return no_field_number(index, count);
+                      fill_tensor(b, index, made);
+                      return {};
+                    });
 }
 
 int echoline_cuda_batch_find_tensor(const echoline_cuda_batch* batch, const char* name,
                                     echoline_cuda_tensor* tensor) {
-  return with(batch, tensor, [&](const DeviceBatch& b, echoline_cuda_tensor& made) -> Error {
-    const auto& fields = b.loader->layout().fields;
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (name != nullptr && fields[i].name == name) return fill_tensor(b, i, made), Error();
-    }
-    std::string known;
-    for (const FieldPlan& plan : fields) known += " " + plan.name;
-    return {ECHOLINE_NOT_FOUND, "the stream has no field '" +
-                                    std::string(name == nullptr ? "" : name) + "', but:" + known};
-  });
+  return read_batch(to_batch(batch), tensor,
+                    [&](const DeviceBatch& b, echoline_cuda_tensor& made) -> Error {
+                      const auto& fields = b.loader->layout().fields;
+                      for (std::size_t i = 0; i < fields.size(); ++i) {
+                        if (name != nullptr && fields[i].name == name)
+                          return fill_tensor(b, i, made), Error();
+                      }
+                      return no_field_named(name, fields);
+                    });
 }
 
 const uint64_t* echoline_cuda_batch_sample_ids(const echoline_cuda_batch* batch) {
-  return readable(batch) ? to_batch(batch)->slot->buffer->sample_ids().data() : nullptr;
+  return readable(to_batch(batch)) ? to_batch(batch)->slot->buffer->sample_ids().data() : nullptr;
 }
 
 const uint32_t* echoline_cuda_batch_uses(const echoline_cuda_batch* batch) {
-  return readable(batch) ? to_batch(batch)->uses.data() : nullptr;
+  return readable(to_batch(batch)) ? to_batch(batch)->uses.data() : nullptr;
 }
 
 const uint32_t* echoline_cuda_batch_row_flags(const echoline_cuda_batch* batch) {
-  return readable(batch) ? to_batch(batch)->slot->buffer->row_flags().data() : nullptr;
+  return readable(to_batch(batch)) ? to_batch(batch)->slot->buffer->row_flags().data() : nullptr;
 }
 
 int echoline_cuda_batch_device(const echoline_cuda_batch* batch) {
-  return readable(batch) ? to_batch(batch)->loader->device().ordinal() : -1;
+  return readable(to_batch(batch)) ? to_batch(batch)->loader->device().ordinal() : -1;
 }
 
 }  // extern "C"

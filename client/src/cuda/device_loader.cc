@@ -45,6 +45,8 @@ Error check_resumed(const std::optional<DeviceEchoPosition>& resumed, const Opti
 
 }  // namespace
 
+std::uint32_t DeviceBatch::generation() const { return loader->generation(); }
+
 DeviceLoader::DeviceLoader(Loader& host, std::unique_ptr<CopyPipeline> pipeline)
     : host_(host), generation_(fork_generation()), pipeline_(std::move(pipeline)) {}
 

@@ -24,6 +24,8 @@ struct DeviceBatch {
   bool last_use = false;
   bool last_of_epoch = false;
   std::vector<std::uint32_t> uses;  // by rows
+
+  std::uint32_t generation() const;  // of the process that it belongs to
 };
 
 // Any thread. Puts work on streams under SlotTable::mutex and never waits for a stream.
