@@ -64,11 +64,9 @@ RowMaker::Made RowMaker::make_row(InFlightBatch& batch, std::uint32_t index, std
   const std::uint64_t begin_ns = account_ns();
   RowTimer timer(scratch.sampler, *core_->recorder, worker);
   bool first_use = false;
-  const Made made = fill_row(batch, index, scratch, nullptr, timer, first_use);
+  const Made made = fill_row({batch, index, scratch, timer}, first_use);
   if (made != Made::kDone) return made;
-  const std::uint64_t spent_ns = account_ns() - begin_ns;
-  count_time(first_use, spent_ns, 1);
-  timer.count(spent_ns, first_use, core_->counters->steps);
+  count_time(timer, begin_ns, first_use, 1);
   return made;
 }
 
@@ -97,45 +95,41 @@ std::uint32_t RowMaker::make_group(InFlightBatch& batch, std::uint32_t begin, st
   std::uint64_t rows = 0;
   for (RowGroup::Member& member : group.members()) {
     bool first_use = false;
-    const Made made = fill_row(batch, member.index, *member.scratch, &member, timer, first_use);
+    const Made made = fill_row({batch, member.index, *member.scratch, timer, &member}, first_use);
     member.claim.reset();
     batch.rows[member.index].made = made == Made::kDone;
     rows += made == Made::kDone ? 1 : 0;
   }
-  if (rows == 0) return next;
-  const std::uint64_t spent_ns = account_ns() - begin_ns;
-  count_time(!of_kept, spent_ns, rows);
-  timer.count(spent_ns, !of_kept, core_->counters->steps, rows);
+  if (rows != 0) count_time(timer, begin_ns, !of_kept, rows);
   return next;
 }
 
-RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
-                                  batch::WorkerScratch& scratch, const RowGroup::Member* member,
-                                  RowTimer& timer, bool& first_use) {
+RowMaker::Made RowMaker::fill_row(const RowWork& row, bool& first_use) {
   // Rows of a batch belong to one chunk each, so no other worker writes this row.
-  const InFlightRow& planned = batch.rows[index];
-  const std::uint32_t row = planned.row;
+  InFlightBatch& batch = row.batch;
+  const InFlightRow& planned = batch.rows[row.index];
+  batch::WorkerScratch& scratch = row.scratch;
   echo::Item& item = *planned.item;
-  const std::size_t field_count = core_->ring_spec.fields.size();
-  point_at_row(*ring_, batch.descriptor, row, scratch.row_fields);
+  point_at_row(*ring_, batch.descriptor, planned.row, scratch.row_fields);
+  const std::size_t fields = scratch.row_fields.size();
   batch::RowTarget target{scratch.row_fields,
-                          std::span(batch.ragged_bytes).subspan(row * field_count, field_count)};
+                          std::span(batch.ragged_bytes).subspan(planned.row * fields, fields)};
   const auto place = [&] { place_in_turn(batch, target, scratch); };
   if (batch.turns) target.place = std::ref(place);  // a reference needs no allocation
 
   MutexLock lock(item.mutex);
-  if (member == nullptr) item.await_unclaimed(lock);
+  if (row.member == nullptr) item.await_unclaimed(lock);
   // A substitute whose bytes have not arrived, for example.
   if (!item.ready()) return Made::kNotYet;
   // The encoded bytes are used under the lock, or with a claim: prepare_encoded may replace them by
   // the kept form.
   first_use = item.has_encoded();
   // Another worker has replaced the record since the group began: this row begins again, alone.
-  if (member != nullptr && member->attempt != item.attempt) return Made::kNotYet;
+  if (row.member != nullptr && row.member->attempt != item.attempt) return Made::kNotYet;
   // Read before preparing: these words describe the bytes that are prepared now.
   const std::uint64_t sample = item.record;
   const bool replaced = item.attempt > 0;
-  timer.note_row(number_, batch.number, row, sample, planned.use);
+  row.timer.note_row(number_, batch.number, planned.row, sample, planned.use);
   // Users' code can take seconds, and nobody wants the row of a pass that ends.
   scratch.augment_scratch->stop_with(&stopping_);
   const UseKey key = use_key(*core_, item, planned.use);
@@ -144,8 +138,8 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
   if (first_use) {
     status =
         core_->preparer->prepare_encoded(item, key, planned.used_again, scratch, target, blame);
-    // The kept form never changes, so other rows can read it at the same time.
   } else {
+    // The kept form never changes, so other rows can read it at the same time.
     lock.unlock();
     status = core_->preparer->prepare_kept(item, key, scratch, target);
     lock.lock();
@@ -153,16 +147,11 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
   if (status.code() == Code::kCancelled) return Made::kStopped;
   if (!status.ok()) {
     const std::shared_ptr<echo::Item> shared = planned.item;  // as long as it is locked
-    bool count = true;
-    if (blame == batch::Blame::kUse) {
-      count = !std::exchange(item.is_counted_bad, true);
-      batch.rows[index].item = substitutes_.separate(item, first_use);
-      batch.rows[index].used_again = false;
-    }
+    const bool counts = blame != batch::Blame::kUse || separate_use(row, item, first_use);
     const std::uint32_t attempt = item.attempt;
     lock.unlock();
-    const bool continues = substitutes_.replace(*planned.item, attempt, status, count);
-    return continues ? Made::kNotYet : Made::kStopped;
+    return substitutes_.replace(*planned.item, attempt, status, counts) ? Made::kNotYet
+                                                                        : Made::kStopped;
   }
   if (first_use) {
     // Gives back the read-ahead of the record, also where the sample is kept for other uses.
@@ -170,8 +159,15 @@ RowMaker::Made RowMaker::fill_row(InFlightBatch& batch, std::uint32_t index,
     item.used();
   }
   write_row_words(batch, planned, sample, replaced);
-  timer.note_made();
+  row.timer.note_made();
   return Made::kDone;
+}
+
+bool RowMaker::separate_use(const RowWork& row, echo::Item& item, bool first_use) {
+  InFlightRow& planned = row.batch.rows[row.index];
+  planned.item = substitutes_.separate(item, first_use);
+  planned.used_again = false;
+  return !std::exchange(item.is_counted_bad, true);
 }
 
 void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& target,
@@ -187,7 +183,10 @@ void RowMaker::place_in_turn(InFlightBatch& batch, const batch::RowTarget& targe
   if (next != nullptr) next->continue_in_turn();
 }
 
-void RowMaker::count_time(bool first_use, std::uint64_t spent_ns, std::uint64_t count) {
+void RowMaker::count_time(RowTimer& timer, std::uint64_t begin_ns, bool first_use,
+                          std::uint64_t count) {
+  const std::uint64_t spent_ns = account_ns() - begin_ns;
+  timer.count(spent_ns, first_use, core_->counters->steps, count);
   if constexpr (!kKeepsAccount) return;
   StreamCounters& counters = *core_->counters;
   auto& ns = first_use ? counters.prepare_first_ns : counters.prepare_again_ns;

@@ -18,6 +18,15 @@
 
 namespace echoline::engine {
 
+// A row while a worker makes it.
+struct RowWork {
+  InFlightBatch& batch;
+  std::uint32_t index = 0;        // in batch.rows
+  batch::WorkerScratch& scratch;  // of the worker, or of the member
+  RowTimer& timer;
+  const RowGroup::Member* member = nullptr;  // the row's, where it is one of a group
+};
+
 // Shared by the pass and its batches. make_row and make_together are called by workers, stop and
 // finish_ragged by the pass.
 class RowMaker {
@@ -51,9 +60,12 @@ class RowMaker {
   void wake_pass() { ring_->interrupt(); }
 
  private:
-  // The row is made from the worker's scratch, or from that of a member of a group.
-  Made fill_row(InFlightBatch& batch, std::uint32_t index, batch::WorkerScratch& scratch,
-                const RowGroup::Member* member, RowTimer& timer, bool& first_use);
+  // `first_use` is set: whether the row is one of the record's encoded bytes.
+  Made fill_row(const RowWork& row, bool& first_use);
+  // A step refused only this use of the record: the row gets an item of its own. Whether the
+  // refusal counts as a bad record.
+  bool separate_use(const RowWork& row, echo::Item& item, bool first_use)
+      ECHOLINE_REQUIRES(item.mutex);
   // Makes a group of such rows; returns where the next one begins.
   std::uint32_t make_group(InFlightBatch& batch, std::uint32_t begin, std::uint32_t end,
                            bool of_kept, std::size_t worker);
@@ -63,8 +75,8 @@ class RowMaker {
   // Writes sample id, use and flags of a row.
   void write_row_words(InFlightBatch& batch, const InFlightRow& planned, std::uint64_t sample,
                        bool replaced);
-  // Adds the time of so many rows to the counters of their kind.
-  void count_time(bool first_use, std::uint64_t spent_ns, std::uint64_t rows);
+  // Adds the time since `begin_ns`, of so many rows, to the counters of their kind.
+  void count_time(RowTimer& timer, std::uint64_t begin_ns, bool first_use, std::uint64_t rows);
 
   const std::shared_ptr<StreamCore> core_;
   const std::shared_ptr<ring::Ring> ring_;

@@ -22,26 +22,21 @@ bool AttachQueue::withdraw(std::uint64_t connection) {
 std::optional<Pass::Options> AttachQueue::admit(const Status& open, std::uint64_t now_ns) {
   while (!waiting_.empty()) {
     Waiting& first = waiting_.front();
-    std::optional<Pass::Options> options;
     // A stream that failed or was closed refuses everybody in the queue.
-    const auto attachment = open.ok() ? try_join(first, /*also_split_off=*/false, now_ns, options)
-                                      : Result<std::optional<Attachment>>(open);
+    const Result<Joined> joined =
+        open.ok() ? try_join(first, /*also_split_off=*/false, now_ns) : Result<Joined>(open);
     // Its pass has to be built first. The trainers behind it wait, too, because they may want it.
-    if (options.has_value() && first.builds < kBuildsMax) {
+    if (joined.ok() && std::holds_alternative<Pass::Options>(*joined) &&
+        first.builds < kBuildsMax) {
       ++first.builds;
-      return options;
+      return std::get<Pass::Options>(*joined);
     }
     // Taken out before the reply: the reply may run code of the door, and must find the queue
     // consistent.
     const ReplyFunction reply = std::move(first.call.reply);
     waiting_.pop_front();
-    if (!attachment.ok()) {
-      reply(attachment.status());
-    } else if (attachment->has_value()) {
-      reply(**attachment);
-    } else {
-      reply(Status(Code::kUnavailable, "no pass of the stream reaches this position; try again"));
-    }
+    reply(reply_to(joined, Status(Code::kUnavailable,
+                                  "no pass of the stream reaches this position; try again")));
   }
   return std::nullopt;
 }
@@ -51,12 +46,14 @@ void AttachQueue::admit_without_pass(const Status& open, const Status& why, std:
   Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
   if (!open.ok()) return first.call.reply(open);
-  std::optional<Pass::Options> options;
   // To read together with a slow job is better than not to read.
-  const auto attachment = try_join(first, /*also_split_off=*/true, now_ns, options);
-  if (!attachment.ok()) return first.call.reply(attachment.status());
-  if (!attachment->has_value()) return first.call.reply(why);
-  first.call.reply(**attachment);
+  first.call.reply(reply_to(try_join(first, /*also_split_off=*/true, now_ns), why));
+}
+
+Result<Attachment> AttachQueue::reply_to(const Result<Joined>& joined, const Status& no_pass) {
+  if (!joined.ok()) return joined.status();
+  if (std::holds_alternative<Pass::Options>(*joined)) return no_pass;
+  return std::get<Attachment>(*joined);
 }
 
 void AttachQueue::refuse_all(const Status& why) {
@@ -75,9 +72,8 @@ Status AttachQueue::decide_start(Waiting& waiting, const Consumer& consumer) {
   return order_.check_attach(consumer, *waiting.start);
 }
 
-Result<std::optional<Attachment>> AttachQueue::try_join(Waiting& waiting, bool also_split_off,
-                                                        std::uint64_t now_ns,
-                                                        std::optional<Pass::Options>& options) {
+Result<AttachQueue::Joined> AttachQueue::try_join(Waiting& waiting, bool also_split_off,
+                                                  std::uint64_t now_ns) {
   // Made again at each turn: the request stays, and the present time counts as attached.
   ECHOLINE_ASSIGN(Consumer consumer, admission_.consumer_of(waiting.call, now_ns));
   ECHOLINE_TRY(decide_start(waiting, consumer));
@@ -85,12 +81,8 @@ Result<std::optional<Attachment>> AttachQueue::try_join(Waiting& waiting, bool a
   PassSet::Wanted wanted = admission_.wanted_by(consumer, *waiting.start);
   wanted.also_split_off = also_split_off;
   ECHOLINE_ASSIGN(const std::optional<JoinedPass> joined, passes_.join(wanted));
-  // No pass has the position: `options` tell the caller which one to build.
-  if (!joined.has_value()) {
-    options = admission_.new_pass_for(consumer, *waiting.start);
-    return std::optional<Attachment>();
-  }
-  return std::optional(place_(std::move(consumer), *joined, waiting.call, *waiting.start));
+  if (!joined.has_value()) return Joined(admission_.new_pass_for(consumer, *waiting.start));
+  return Joined(place_(std::move(consumer), *joined, waiting.call, *waiting.start));
 }
 
 }  // namespace echoline::engine

@@ -5,6 +5,8 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <variant>
 
 #include "base/status.h"
 #include "engine/api/attach.h"
@@ -51,10 +53,11 @@ class AttachQueue {
     std::uint32_t builds = 0;         // passes that were requested for it
   };
 
-  // Nothing if no pass has the trainer's position; `options` are those of the pass that it needs.
-  Result<std::optional<Attachment>> try_join(Waiting& waiting, bool also_split_off,
-                                             std::uint64_t now_ns,
-                                             std::optional<Pass::Options>& options);
+  // A trainer that has joined, or the pass that it needs because none has its position.
+  using Joined = std::variant<Attachment, Pass::Options>;
+  Result<Joined> try_join(Waiting& waiting, bool also_split_off, std::uint64_t now_ns);
+  // `no_pass` is why the trainer does not get the pass that it needs.
+  static Result<Attachment> reply_to(const Result<Joined>& joined, const Status& no_pass);
   // The start of a trainer, which holds until the factor or the weights change.
   Status decide_start(Waiting& waiting, const Consumer& consumer);
 
