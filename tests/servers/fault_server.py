@@ -23,6 +23,7 @@ import time
 from starter import Handler, announce, end_with_parent, exit_on_sigterm
 
 OBJECT_BYTES = 1 << 20
+LIST_PAGE_BYTES_MAX = 32 << 20  # what the daemon takes
 
 
 def content():
@@ -84,7 +85,14 @@ class Faults(Handler):
         self.answer(200, b"")
 
     def listing(self):
+        with COUNTS_LOCK:
+            page = COUNTS["pages"] = COUNTS.get("pages", 0) + 1
+        more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{page}</NextContinuationToken>"
+        objects = "".join(f"<Contents><Key>{page}-{i}</Key><Size>1</Size><ETag>v1</ETag></Contents>" for i in range(10))
         bodies = {
+            "empty-bucket": f"<ListBucketResult>{more}</ListBucketResult>",
+            "endless-bucket": f"<ListBucketResult>{more}{objects}</ListBucketResult>",
+            "long-bucket": "<ListBucketResult>" + " " * (LIST_PAGE_BYTES_MAX + 1),
             "loop-bucket": "<ListBucketResult><IsTruncated>true</IsTruncated>"
                            "<NextContinuationToken>again</NextContinuationToken></ListBucketResult>",
             "html-bucket": "<html><body>Please log in</body></html>",

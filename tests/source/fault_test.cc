@@ -11,6 +11,8 @@
 #include "source/fault_object.h"
 #include "source/open/open_source.h"
 #include "source/reading.h"
+#include "source/store/object_listing.h"
+#include "source/store/s3_store.h"
 
 namespace echoline::source {
 namespace {
@@ -198,6 +200,26 @@ TEST_F(FaultTest, AStoreThatRepeatsOurKeysDoesNotGetThemIntoMessages) {
 
 TEST_F(FaultTest, AnEndlessListingIsNoticed) {
   EXPECT_THAT(source_->list("s3://loop-bucket/*").status().message(), HasSubstr("repeats a page"));
+}
+
+TEST_F(FaultTest, AListingIsBoundedInPagesObjectsAndBytes) {
+  S3Options s3{.endpoint = server_->fact("endpoint"), .region = "us-east-1", .credentials = {}};
+  s3.credentials = std::make_shared<CredentialSource>(Credentials{"key", "secret", "", 0}, "here");
+  const auto store = S3Store::open(std::move(s3)).value();
+  SharedCounters counters;
+  HttpOperations operations(OperationLimits{}, counters);
+  const auto refusal = [&](const std::string& url) {
+    ObjectListing listing(*store, operations, {.empty_pages_max = 5, .objects_max = 35}, counters);
+    return listing.list({url}).status();
+  };
+  const Status empty = refusal("s3://empty-bucket/*");
+  EXPECT_EQ(empty.code(), Code::kResourceExhausted);
+  EXPECT_THAT(empty.message(), HasSubstr("has only empty pages after 0 objects"));
+  EXPECT_EQ(counters.snapshot().requests_ok, 6U);
+  const Status endless = refusal("s3://endless-bucket/*");
+  EXPECT_EQ(endless.code(), Code::kResourceExhausted);
+  EXPECT_THAT(endless.message(), HasSubstr("has no end after 40 objects; name fewer objects"));
+  EXPECT_THAT(refusal("s3://long-bucket/*").message(), HasSubstr("is unreasonably long"));
 }
 
 TEST_F(FaultTest, AListingThatIsNoneIsAnError) {

@@ -18,11 +18,6 @@
 namespace echoline::source {
 namespace {
 
-// Some stores send empty pages while they skip deleted objects.
-constexpr std::size_t kEmptyPagesMax = 10'000;
-// Addresses and versions of so many take about 2 GB.
-constexpr std::size_t kObjectsMax = 20'000'000;
-
 Status nothing_there(const Address& address) {
   return Status(
       Code::kNotFound,
@@ -44,6 +39,35 @@ ListQuery query_of(const Address& address) {
 }
 
 bool is_literal(const Address& address) { return !address.is_tree() && !has_glob(address.path); }
+
+// Ends the listing of a store that would never end it, or that would fill the memory.
+class ListingEnd {
+ public:
+  ListingEnd(const Address& address, const ListingOptions& options)
+      : address_(address), options_(options) {}
+
+  // After each page, which was asked for with `query`; `objects` were found so far.
+  Status check(const ListQuery& query, const ListPage& page, std::size_t objects) {
+    const std::string last_key =
+        std::exchange(first_key_, page.entries.empty() ? std::string() : page.entries.front().key);
+    const bool repeats_key = !first_key_.empty() && first_key_ == last_key;
+    if (!page.next.empty() && (page.next == query.continuation || repeats_key))
+      return Status(Code::kDataLoss, address_.url() + ": the store repeats a page of its listing");
+    empty_pages_ = page.entries.empty() ? empty_pages_ + 1 : 0;
+    if (empty_pages_ <= options_.empty_pages_max && objects <= options_.objects_max) return {};
+    return Status(
+        Code::kResourceExhausted,
+        fmt::format("{}: the listing has {} after {} objects; name fewer objects in "
+                    "read.url, or check the store",
+                    address_.url(), empty_pages_ > 0 ? "only empty pages" : "no end", objects));
+  }
+
+ private:
+  const Address& address_;
+  const ListingOptions& options_;
+  std::string first_key_;        // of the last page
+  std::size_t empty_pages_ = 0;  // in sequence
+};
 
 }  // namespace
 
@@ -160,8 +184,7 @@ Result<ListPage> ObjectListing::list_page(const ListQuery& query) {
 Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& address) {
   std::vector<ObjectInfo> infos;
   ListQuery query = query_of(address);
-  std::string first_key;        // of the last page
-  std::size_t empty_pages = 0;  // in sequence
+  ListingEnd end(address, options_);
   for (bool more = true; more;) {
     ECHOLINE_ASSIGN(ListPage page, list_page(query));
     if (page.ambiguous) {
@@ -175,22 +198,9 @@ Result<std::vector<ObjectInfo>> ObjectListing::list_pattern(const Address& addre
       if (!is_marker && glob_matches(address.path, entry.key))
         infos.push_back({address.url_of(entry.key), entry.bytes, std::move(entry.version)});
     }
+    ECHOLINE_TRY(end.check(query, page, infos.size()));
     more = !page.next.empty();
-    // A broken store could otherwise cause an endless loop.
-    const std::string key = page.entries.empty() ? std::string() : page.entries.front().key;
-    if (more && (page.next == query.continuation || (!key.empty() && key == first_key)))
-      return Status(Code::kDataLoss, address.url() + ": the store repeats a page of its listing");
-    // An endless one would fill the memory, or never end.
-    empty_pages = page.entries.empty() ? empty_pages + 1 : 0;
-    if (empty_pages > kEmptyPagesMax || infos.size() > kObjectsMax) {
-      return Status(Code::kResourceExhausted,
-                    fmt::format("{}: the listing has {} after {} objects; name fewer objects in "
-                                "read.url, or check the store",
-                                address.url(), empty_pages > 0 ? "only empty pages" : "no end",
-                                infos.size()));
-    }
     query.continuation = std::move(page.next);
-    first_key = key;
   }
   if (infos.empty()) return nothing_there(address);
   // Stores sort by key, not by address, and some do not sort at all.

@@ -12,9 +12,17 @@
 
 namespace echoline::source {
 
+// Some stores send empty pages while they skip deleted objects.
+inline constexpr std::size_t kEmptyPagesMax = 10'000;
+// Addresses and versions of so many take about 2 GB.
+inline constexpr std::size_t kObjectsMax = 20'000'000;
+
 struct ListingOptions {
   std::size_t concurrency = 1;
   std::uint32_t answers_needed = 1;  // as Source has it
+  // Of one pattern.
+  std::size_t empty_pages_max = kEmptyPagesMax;  // in sequence
+  std::size_t objects_max = kObjectsMax;
 };
 
 // One thread. Everything blocks, and nothing else may be in flight in `operations`, which must

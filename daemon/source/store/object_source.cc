@@ -84,7 +84,8 @@ Status ObjectSource::probe(const std::vector<std::string>& urls) {
   few.attempts_max = kProbeAttemptsMax;
   few.connections_max = 1;
   HttpOperations operations(few, unseen);
-  return ObjectListing(*store_, operations, {1, answers_needed()}, unseen).probe(urls);
+  return ObjectListing(*store_, operations, {.answers_needed = answers_needed()}, unseen)
+      .probe(urls);
 }
 
 Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
@@ -93,7 +94,9 @@ Result<std::vector<ObjectInfo>> ObjectSource::list(const std::string& url) {
 
 Result<std::vector<ObjectInfo>> ObjectSource::list_all(const std::vector<std::string>& urls) {
   auto listed =
-      ObjectListing(*store_, queries(), {options_.concurrency, answers_needed()}, counters_)
+      ObjectListing(*store_, queries(),
+                    {.concurrency = options_.concurrency, .answers_needed = answers_needed()},
+                    counters_)
           .list(urls);
   queries_.reset();  // frees its connections and its share of the endpoint's limit
   return listed;
