@@ -42,5 +42,27 @@ TEST_F(DeviceOptionsTest, OptionsThatDoNotFitAreRefusedByName) {
   EXPECT_THAT(refusal({.fields = {field}}), HasSubstr("channels come first only"));
 }
 
+TEST_F(DeviceOptionsTest, CallsThatLackSomethingSayWhatAndChangeNothing) {
+  ServerProcess server({"batch=4", "rows=40"});
+  GpuTrainer trainer(server, {});
+  echoline_cuda_batch* batch = nullptr;
+  ASSERT_EQ(echoline_cuda_next(trainer.handle(), stream(), 20'000, &batch), ECHOLINE_OK);
+  echoline_cuda_tensor tensor{};
+  EXPECT_EQ(echoline_cuda_batch_get_tensor(batch, 0, &tensor), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_STREQ(echoline_last_error(), "a batch or a structure with a size is missing");
+  tensor.size = sizeof tensor;
+  tensor.rank = 77;
+  EXPECT_EQ(echoline_cuda_batch_get_tensor(nullptr, 0, &tensor), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_EQ(echoline_cuda_batch_get_tensor(batch, 2, &tensor), ECHOLINE_NOT_FOUND);
+  EXPECT_STREQ(echoline_last_error(), "the stream has 2 fields, no number 2");
+  EXPECT_EQ(echoline_cuda_batch_find_tensor(batch, "picture", &tensor), ECHOLINE_NOT_FOUND);
+  EXPECT_STREQ(echoline_last_error(), "the stream has no field 'picture', but: image label");
+  EXPECT_EQ(tensor.rank, 77U);
+  EXPECT_EQ(echoline_cuda_next(trainer.handle(), stream(), 0, nullptr), ECHOLINE_INVALID_ARGUMENT);
+  EXPECT_STREQ(echoline_last_error(), "a pointer that is needed is NULL");
+  EXPECT_EQ(echoline_cuda_batch_wait(nullptr, stream()), ECHOLINE_INVALID_ARGUMENT);
+  echoline_cuda_release(batch, stream());
+}
+
 }  // namespace
 }  // namespace echoline::cuda_test

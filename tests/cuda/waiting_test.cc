@@ -1,6 +1,7 @@
 // How long a trainer waits for its next batch.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -22,6 +23,30 @@ TEST_F(Waiting, TheLongestTimeoutDoesNotOverflow) {
     ASSERT_EQ(echoline_cuda_next(trainer.handle(), stream(), INT64_MAX, &batch), ECHOLINE_OK);
     echoline_cuda_release(batch, stream());
   }
+}
+
+TEST_F(Waiting, ATimeoutEndsTheWaitAndTheNextBatchIsNotLost) {
+  ServerProcess server({"batch=4", "rows=40", "interval_us=400000"});
+  GpuTrainer trainer(server, {});
+  std::uint64_t steps = 0, timeouts = 0;
+  while (steps < 4) {
+    echoline_cuda_batch* batch = nullptr;
+    const auto begin = std::chrono::steady_clock::now();
+    const int status = echoline_cuda_next(trainer.handle(), stream(), 50, &batch);
+    if (status == ECHOLINE_TIMEOUT) {
+      ++timeouts;
+      EXPECT_EQ(batch, nullptr);
+      EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(50));
+      continue;
+    }
+    ASSERT_EQ(status, ECHOLINE_OK) << echoline_last_error();
+    echoline_batch_info info{};
+    info.size = sizeof info;
+    ASSERT_EQ(echoline_cuda_batch_get_info(batch, &info), ECHOLINE_OK);
+    EXPECT_EQ(info.step, steps++);
+    echoline_cuda_release(batch, stream());
+  }
+  EXPECT_GT(timeouts, 0U);
 }
 
 TEST_F(Waiting, ATrainerThatHoldsAllBuffersGetsAnErrorAtOnce) {

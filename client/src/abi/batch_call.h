@@ -1,11 +1,10 @@
 // What the functions of the C ABI have in common that read a batch, in memory or on a GPU.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "abi/guarded_call.h"
+#include "loader/loader_info.h"
 
 namespace echoline::client {
 
@@ -31,11 +30,6 @@ int read_batch(const Batch* batch, Out* out, Work work) noexcept {
     if (e.ok()) copy_out(made, out);
     return e;
   });
-}
-
-inline Error no_field_number(std::size_t index, std::size_t count) {
-  return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(count) + " fields, no number " +
-                                  std::to_string(index)};
 }
 
 // The error lists the names, because a wrong one is mostly a typing mistake.

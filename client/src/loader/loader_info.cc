@@ -52,12 +52,14 @@ Error count_steps(Reader& reader, std::uint64_t& steps) {
   return {};
 }
 
+Error no_field_number(std::size_t index, std::size_t count) {
+  return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(count) + " fields, no number " +
+                                  std::to_string(index)};
+}
+
 Error fill_field(const Reader& reader, std::uint32_t index, echoline_field& field) {
   const auto& fields = reader.attachment()->ring().fields();
-  if (index >= fields.size()) {
-    return {ECHOLINE_NOT_FOUND, "the stream has " + std::to_string(fields.size()) +
-                                    " fields, no number " + std::to_string(index)};
-  }
+  if (index >= fields.size()) return no_field_number(index, fields.size());
   const Field& from = fields[index];
   field.name = from.name.c_str();
   field.dtype = from.dtype;

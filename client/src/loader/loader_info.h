@@ -18,6 +18,7 @@ void fill_info(Reader& reader, echoline_loader_info& info);
 // FAILED_PRECONDITION if epochs differ in length.
 Error count_steps(Reader& reader, std::uint64_t& steps);
 // NOT_FOUND if there is no such field.
+Error no_field_number(std::size_t index, std::size_t count);
 Error fill_field(const Reader& reader, std::uint32_t index, echoline_field& field);
 
 }  // namespace echoline::client
