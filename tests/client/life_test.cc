@@ -83,6 +83,27 @@ TEST(Life, ABatchOfADetachedLoaderStaysValidWhileTheRingContinues) {
   EXPECT_EQ(checked_rows(kept), rows_between(0, 4));
 }
 
+TEST(Life, RaggedRowsOfADetachedLoaderStayTooAndThoseOfTheNextOneAreItsOwn) {
+  ServerProcess server({"slots=4", "rows=400", "ragged=1"});
+  Loader other("train", {.job = "other", .runtime_dir = server.dir()});
+  Loader loader("train", {.runtime_dir = server.dir()});
+  Batch first = *loader.next(), second = *loader.next();
+  first.release();
+  loader.close();
+  // So that its slot gets rows of other lengths.
+  for (std::uint64_t i = 0; i < 17; ++i) {
+    EXPECT_EQ(checked_rows(*other.next()), rows_between(i * 4, i * 4 + 4));
+  }
+  EXPECT_EQ(checked_rows(second), rows_between(4, 8));
+  const auto tokens = second.ragged<std::int32_t>("tokens");
+  for (std::uint32_t row = 0; row < 4; ++row) {
+    ASSERT_EQ(tokens[row].size(), made_token_count(row + 4));
+    for (std::uint32_t at = 0; at < tokens[row].size(); ++at) {
+      EXPECT_EQ(tokens[row][at], made_token(row + 4, at));
+    }
+  }
+}
+
 TEST(Life, WithoutReattachTheDaemonsDeathIsAnErrorWithinASecond) {
   ServerProcess server({"batches_max=2"});
   Loader loader("train", {.reattach = milliseconds(0), .runtime_dir = server.dir()});

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -239,6 +240,26 @@ class Loops(OnTheDevice):
                 loader.next(timeout=0.1)
             self.assertLess(time.monotonic() - began, 10)
             self.assertEqual(len(kept), 2)
+
+    def test_what_such_waiting_took_is_part_of_the_time_limit(self):
+        class Busy:
+            """A device whose buffers are all held for its first calls, and which has no batch then."""
+            def __init__(self):
+                self.limits = []
+
+            def next(self, _, limit):
+                self.limits.append(limit)
+                raise echoline.LeaseHeld("all are held") if len(self.limits) < 4 else TimeoutError
+
+        with RingServer(slots=8) as server, echoline.cuda.Loader("train", runtime_dir=server.dir, depth=2) as loader:
+            loader._patience = 60.0
+            with mock.patch.object(loader, "_device", Busy()) as busy, self.assertRaises(TimeoutError):
+                loader.next(timeout=60)
+            self.assertEqual(busy.limits, sorted(busy.limits, reverse=True))
+            self.assertLess(busy.limits[3], busy.limits[0])
+            with mock.patch.object(loader, "_device", Busy()) as busy, self.assertRaises(TimeoutError):
+                loader.next()
+            self.assertEqual(busy.limits, [None] * 4)
 
     def test_time_limits_and_closing_from_another_thread(self):
         with RingServer(batches_max=1) as server:

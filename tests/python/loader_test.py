@@ -201,6 +201,24 @@ class Views(unittest.TestCase):
             self.assertEqual(other.next().step, step)
         np.testing.assert_array_equal(batch["image"], images(0, range(4)))
 
+    def test_all_that_belongs_to_such_a_batch_stays(self):
+        with RingServer(rows=400, ragged=2) as server:
+            other = echoline.Loader("train", job="other", runtime_dir=server.dir)
+            with echoline.Loader("train", runtime_dir=server.dir) as loader:
+                loader.next()
+                batch = loader.next()
+                flags = batch.flags.copy()
+            for _ in range(17):  # so that its slot gets rows of other lengths
+                other.next()
+            rows = range(4, 8)
+            np.testing.assert_array_equal(batch["label"], labels(0, rows))
+            np.testing.assert_array_equal(batch.sample_ids, sample_ids(0, rows))
+            np.testing.assert_array_equal(batch.uses, [row % 3 for row in rows])
+            np.testing.assert_array_equal(batch.flags, flags)
+            for row, of_tokens, of_points in zip(rows, batch["tokens"], batch["points"]):
+                np.testing.assert_array_equal(of_tokens, tokens(row))
+                np.testing.assert_array_equal(of_points, points(row))
+
     def test_dlpack_hands_a_copy_on(self):
         batch = self.loader.next().copy()
         np.testing.assert_array_equal(np.from_dlpack(batch["image"]), images(0, range(4)))
