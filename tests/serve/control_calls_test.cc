@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <future>
 #include <thread>
 
 #include "config/load.h"
@@ -163,6 +164,29 @@ TEST_F(ControlCalls, DrainingWaitsForThePatienceAndEndsWithItsCaller) {
   const auto begin = Clock::now();
   server_.reset();
   EXPECT_LT(Clock::now() - begin, 5s);
+}
+
+TEST_F(ControlCalls, InFlightEndWithTheServerAndLeaveNothingBehind) {
+  engine_.set_definition("other", {});
+  auto creation =
+      std::async(std::launch::async, [this] { return create("slow", /*persist=*/true, 30s); });
+  v1::DrainResponse response;
+  auto drain = std::async(std::launch::async, [&] {
+    v1::DrainRequest request;
+    request.set_name("other");
+    request.set_patience_ms(60'000);
+    grpc::ClientContext context;
+    limit(context, 30s);
+    return stub_->Drain(&context, request, &response);
+  });
+  while (engine_.waiting_calls() < 2) std::this_thread::sleep_for(1ms);
+  server_.reset();
+  EXPECT_EQ(engine_.waiting_calls(), 0) << "a call uses the engine after the server's end";
+  EXPECT_TRUE(drain.get().ok()) << "it ends before calls are cancelled";
+  EXPECT_FALSE(response.drained());
+  EXPECT_FALSE(creation.get().ok());
+  EXPECT_TRUE(engine_.stats().streams.empty());
+  EXPECT_FALSE(kept_.contains("train"));
 }
 
 TEST_F(ControlCalls, ChangingTheFactorSaysWhereEachPassHasItFrom) {

@@ -38,6 +38,21 @@ class MemoryTrace final : public engine::Trace {
   std::uint64_t taken_ = 0;
 };
 
+// Counts a call while it runs.
+class CountedCall {
+ public:
+  CountedCall(std::atomic<int>& count, bool counts) : count_(count), step_(counts ? 1 : 0) {
+    count_ += step_;
+  }
+  ~CountedCall() { count_ -= step_; }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+  const int step_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<engine::Trace>> MemoryEngine::trace(const std::string& name,
@@ -66,6 +81,7 @@ Status MemoryEngine::create_stream(const std::string& name, const v1::Stream& st
   if (url == "missing") {
     return Status(Code::kNotFound, "stream '" + name + "': missing: no such file");
   }
+  const CountedCall counted(waiting_calls_, url == "slow");
   for (int i = 0; url == "slow" && i < 40; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (progress) ECHOLINE_TRY(progress({}));
@@ -98,6 +114,7 @@ Result<bool> MemoryEngine::drain_stream(const std::string& name, std::chrono::mi
     const std::lock_guard lock(mutex_);
     if (!streams_.contains(name)) return no_stream(name);
   }
+  const CountedCall counted(waiting_calls_, true);
   const auto until = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < until && !cancelled()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -61,7 +61,11 @@ class MemoryEngine final : public engine::Engine {
   void set_definition(const std::string& name, const v1::Stream& definition);
   v1::Stream stream(const std::string& name) const;
 
+  // Calls that are in a slow create_stream or in drain_stream now.
+  int waiting_calls() const { return waiting_calls_; }
+
  private:
+  std::atomic<int> waiting_calls_ = 0;
   mutable std::mutex mutex_;
   engine::EngineStats stats_;
   std::map<std::string, v1::Stream> streams_;
