@@ -44,15 +44,19 @@ Status Run::join(const Member& member, bool continues) {
   if (lease_ == 0) {
     ECHOLINE_ASSIGN(lease_, store_.grant(kLeaseSeconds));
   }
+  const Status joined = join_with_lease(member, continues);
+  // The lease has ended while etcd was away.
+  if (joined.code() == Code::kNotFound) lease_ = 0;
+  return joined;
+}
+
+Status Run::join_with_lease(const Member& member, bool continues) {
   const Range run{root_ + "run"};
   Transaction begin{.writes = {{run.begin, host_}, registration(member)}, .reads = {run}};
   // Trainers that come from an earlier daemon may lack changes of their run.
   begin.conditions = {{.range = continues ? run : all_below(root_ + "hosts/")}};
   begin.removals = {all_below(root_ + "log/"), all_below(root_ + "replies/")};
-  Result<Outcome> outcome = store_.commit(begin);
-  // The lease has ended while etcd was away.
-  if (outcome.status().code() == Code::kNotFound) lease_ = 0;
-  ECHOLINE_ASSIGN(const Outcome begun, outcome);
+  ECHOLINE_ASSIGN(const Outcome begun, store_.commit(begin));
   if (begun.read.front().empty()) {
     return {Code::kUnavailable, "etcd: the hosts of the job have just left"};
   }

@@ -63,6 +63,7 @@ class Run {
   Result<Party> party(std::uint32_t number);
 
  private:
+  Status join_with_lease(const Member& member, bool continues);
   Condition same_run() const;
   Write registration(const Member& member) const;
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <string>
+#include <utility>
 
 #include "agree/etcd_store.h"
 #include "servers/server_process.h"
@@ -13,6 +14,9 @@
 namespace echoline::agree {
 namespace {
 
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Key;
 using testing::SizeIs;
 
 // GoogleTest has a Run of its own.
@@ -99,6 +103,93 @@ TEST_F(Runs, ALeaseThatEndedIsMadeAgain) {
   EXPECT_THAT(run.party(0).value().members, SizeIs(1));
 }
 
+TEST_F(Runs, ALeaseThatEndedBeforeAJoinIsAskedForAgain) {
+  Host run = host("one");
+  const Member member{.host = "A", .ranks = {0}};
+  ASSERT_TRUE(run.join(member, false).ok());
+  ASSERT_TRUE(store_.revoke(run.lease()).ok());
+  // In the run that is there, and in a new one.
+  for (const bool continues : {true, false}) {
+    EXPECT_EQ(run.join(member, continues).code(), Code::kNotFound);
+    ASSERT_TRUE(run.join(member, continues).ok());
+    EXPECT_THAT(run.party(0).value().members, SizeIs(1));
+    ASSERT_TRUE(store_.revoke(run.lease()).ok());
+  }
+}
+
+TEST_F(Runs, WhoseLeaseEndedBeforeAnotherRunBeganIsNoPartOfIt) {
+  Host late = host("late"), begins = host("begins");
+  ASSERT_TRUE(late.join({.host = "A", .ranks = {0}}, false).ok());
+  ASSERT_TRUE(store_.revoke(late.lease()).ok());
+  ASSERT_TRUE(begins.join({.host = "B", .ranks = {0}}, false).ok());
+  EXPECT_THAT(late.keep().message(), HasSubstr("start it again on all hosts"));
+  EXPECT_EQ(late.update({}).code(), Code::kFailedPrecondition);
+  EXPECT_FALSE(late.propose(wanted("late")).value());
+  EXPECT_THAT(begins.party(0).value().members, ElementsAre(Key("begins")));
+  EXPECT_FALSE(next(begins).has_value());
+}
+
+// A store that does the next step, but whose answer is lost.
+class LostAnswer : public Store {
+ public:
+  explicit LostAnswer(Store& store) : store_(store) {}
+  Result<Outcome> commit(const Transaction& transaction) override {
+    Result<Outcome> outcome = store_.commit(transaction);
+    if (!std::exchange(loses_next, false)) return outcome;
+    return Status(Code::kUnavailable, "lost");
+  }
+  Result<std::int64_t> grant(std::int64_t seconds) override { return store_.grant(seconds); }
+  Status keep(std::int64_t lease) override { return store_.keep(lease); }
+  Status revoke(std::int64_t lease) override { return store_.revoke(lease); }
+
+  bool loses_next = false;
+
+ private:
+  Store& store_;
+};
+
+TEST_F(Runs, AStepWhoseAnswerWasLostIsFoundAndNotMadeTwice) {
+  LostAnswer lossy(store_);
+  Host run(lossy, "/test/job/", "one"), other = host("other");
+  const Member member{.host = "A", .ranks = {0}};
+  lossy.loses_next = true;
+  EXPECT_EQ(run.join(member, false).code(), Code::kUnavailable);
+  ASSERT_TRUE(run.join(member, false).ok());
+  ASSERT_TRUE(other.join({.host = "B", .ranks = {1}}, false).ok());
+  lossy.loses_next = true;
+  EXPECT_FALSE(run.propose(wanted("one")).ok());
+  EXPECT_FALSE(run.propose(wanted("one")).value());
+  const auto open = next(run);
+  ASSERT_TRUE(open.has_value());
+  EXPECT_EQ(open->change.id, "one") << "it is its own";
+  ASSERT_TRUE(other.reply(*open, {.row = 7}).ok());
+  Change cancelled = open->change;
+  cancelled.state = Change::State::kCancelled;
+  lossy.loses_next = true;
+  EXPECT_FALSE(run.close(*open, cancelled).ok());
+  EXPECT_FALSE(run.close(*open, cancelled).value());
+  ASSERT_TRUE(other.reply(*open, {.row = 8}).ok());
+  EXPECT_THAT(run.party(open->number).value().replies, SizeIs(0)) << "it was closed before";
+  run.finish(next(run).value());
+  EXPECT_FALSE(next(run).has_value());
+}
+
+TEST_F(Runs, TheLogKeepsItsNewestChanges) {
+  Host run = host("one");
+  ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
+  constexpr std::uint32_t kNumber = Host::kLogMost + 10;
+  for (const std::uint32_t number : {9U, 10U}) {
+    Host::Numbered before{.number = number - 1, .text = {}, .change = {}};
+    run.finish(before);
+    ASSERT_TRUE(run.propose(wanted("old")).value());
+  }
+  Host::Numbered before{.number = kNumber - 1, .text = {}, .change = {}};
+  run.finish(before);
+  ASSERT_TRUE(run.propose(wanted("new")).value());
+  run.finish({.number = 0, .text = {}, .change = {}});
+  EXPECT_EQ(next(run).value().number, 10U);
+}
+
 TEST_F(Runs, WhatNoDaemonWroteAndAnEtcdThatIsAwayAreErrors) {
   Host run = host("one");
   ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
@@ -113,9 +204,13 @@ TEST_F(Runs, WhatNoDaemonWroteAndAnEtcdThatIsAwayAreErrors) {
   // Its threads stop one after the other.
   while (code == Code::kDataLoss) code = run.next().status().code();
   EXPECT_EQ(code, Code::kUnavailable);
+  const std::int64_t lease = run.lease();
+  EXPECT_EQ(run.keep().code(), Code::kUnavailable);
+  EXPECT_EQ(run.lease(), lease) << "it may go on";
   ::kill(std::stoi(etcd_.fact("pid")), SIGCONT);
   EXPECT_EQ(run.next().status().code(), Code::kDataLoss);
-  EXPECT_EQ(counts_.failed, 1U);
+  EXPECT_TRUE(run.keep().ok());
+  EXPECT_EQ(counts_.failed, 2U);
 }
 
 }  // namespace
