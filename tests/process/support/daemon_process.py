@@ -3,6 +3,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import resource
 import select
 import shutil
 import signal
@@ -28,11 +29,12 @@ class Daemon:
     nothing behind but its state folder, and removes the folder.
 
     `streams` are lines of YAML below `streams:`; `metrics` a port (0: off, True: a free one); `control` a mapping in
-    YAML's flow form, without its braces; `more` further keys of the daemon. `start` may be called again after the daemon ended: the runtime folder and the
+    YAML's flow form, without its braces; `more` further keys of the daemon; `user` the numeric user that it runs as, which
+    only root can choose; `limits` its resource limits by their numbers. `start` may be called again after the daemon ended: the runtime folder and the
     state folder keep their content."""
 
     def __init__(self, streams, workers=2, memory="512MiB", metrics=0, environment=None, folder=None, grace="10s", control=None,
-                 more=""):
+                 more="", user=None, limits=None):
         self._owned = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="echoline-process-"))
         self.runtime_dir, self.state_dir = self.folder / "run", self.folder / "state"
@@ -46,6 +48,7 @@ class Daemon:
             + ("" if control is None else f", control: {{{control}}}") + (f", {more}" if more else "")
             + f"}}\nstreams:\n{streams}", encoding="utf-8")
         self.log_file = self.folder / "log"
+        self.user, self.limits = user, limits or {}
         self.process = self._notify = None
 
     # ---- its life ----
@@ -56,11 +59,26 @@ class Daemon:
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         address = self.folder / f"notify-{time.monotonic_ns()}"
         self._notify.bind(str(address))
+        program = binary("ECHOLINED")
+        if self.user is not None:
+            program = self._copy_for_user(program, address)
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [binary("ECHOLINED"), "--config", str(self.config), *more], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, env={**self.environment, "NOTIFY_SOCKET": str(address)}, preexec_fn=end_with_parent)
+                [program, "--config", str(self.config), *more], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**self.environment, "NOTIFY_SOCKET": str(address)}, preexec_fn=self._prepare_process,
+                user=self.user, group=self.user)
         return self
+
+    def _prepare_process(self):
+        end_with_parent()
+        for number, most in self.limits.items():
+            resource.setrlimit(number, (most, most))
+
+    def _copy_for_user(self, program, address):
+        """Gives the folder and the address to the daemon's user; the build folder may be closed to it."""
+        for path in (self.folder, address):
+            os.chown(path, self.user, self.user)
+        return shutil.copy(program, self.folder / "echolined")
 
     def start(self, *more):
         """Starts the process and waits until it is ready for trainers."""
