@@ -30,9 +30,9 @@ class FactorHistory {
   }
   std::vector<plan::FactorChange> list(std::uint32_t epoch) const;
   std::uint64_t rows(std::uint32_t epoch) const;
-  // Whether `drop` leaves nothing of the epochs to come.
+  // Whether coming epochs have no rows at all, because `drop` leaves them out.
   bool has_empty_epochs() const;
-  // Rows since the first one of what it ever knew.
+  // Rows from the first epoch that it has ever known to this position.
   std::uint64_t absolute_row(plan::Position position) const;
 
   // What a state at `position` holds.
@@ -42,13 +42,13 @@ class FactorHistory {
 
   // Whether the plan can keep such a change after the last one, or in its place.
   bool can_append(std::uint32_t epoch, plan::FactorChange change) const;
-  // From block `block` of `epoch` on, which is none before the last entry's. States from `since` on
-  // hold it.
+  // The change begins at its block of `epoch`, which must not be before the last entry's. States
+  // from `since` on have it.
   const shm::FactorLogEntry& append(std::uint32_t epoch, plan::FactorChange change,
                                     plan::Position since);
   // Forgets which changes there were before `epoch`; the factor that it begins with stays.
   void forget_before(std::uint32_t epoch);
-  // Whether it can tell how that epoch was walked.
+  // Whether it has all changes of that epoch.
   bool knows(std::uint32_t epoch) const { return entries_.empty() || epoch >= known_from_; }
 
  private:

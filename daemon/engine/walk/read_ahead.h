@@ -7,10 +7,11 @@
 namespace echoline::engine {
 
 // The target is rate * max(4 * delay, cover), within [least, most]:
-// * rate: bytes used a second, the most of any second, halved for each half-life it was less since;
-// * delay: from order to arrival, the longest, fading alike. It contains the queue that the
-//   read-ahead itself makes, so it grows, and the target with it, as the source comes to its limit.
-// Whenever a trainer waits for bytes the target doubles, and comes back slowly.
+// * rate: the most bytes that were used in a second; older maxima count half for each half-life;
+// * delay: the longest time from a request to its arrival, with the same half-life. It contains the
+//   queue that the read-ahead itself makes, so it grows, and the target with it, when the source
+//   comes to its limit.
+// Whenever a trainer waits for bytes, the target doubles, and then falls slowly.
 //
 // Not thread safe. Times are of one monotonic clock.
 class ReadAhead {
@@ -30,7 +31,7 @@ class ReadAhead {
     std::uint64_t delay_ns = 0;    // the longest of what arrived; 0: nothing did
     bool waited = false;           // a trainer, for bytes
   };
-  // Cheap, and to be called at least some times a second.
+  // Cheap. To be called several times a second.
   void see(const Sight& sight);
 
   std::uint64_t target_bytes() const { return target_bytes_; }

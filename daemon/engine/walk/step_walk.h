@@ -30,8 +30,8 @@ struct Step {
 // Not thread safe.
 class StepWalk {
  public:
-  // `tails`, or a start off the stream's grid: as after walk_tails(). So who reads on that grid
-  // misses nothing, wherever the walk began.
+  // With `tails`, or from a start between two batches of the stream, it begins as after
+  // walk_tails(): so readers of the stream's batches miss nothing, wherever the walk began.
   StepWalk(const plan::Plan& plan, plan::Position start, OrderHistory history, bool tails);
 
   Step next();
@@ -56,16 +56,16 @@ class StepWalk {
 
   const OrderHistory& history() const { return history_; }
   const FactorHistory& factors() const { return history_.factors; }
-  // Another factor from the first block on of which nothing was walked, nor lies before `from`;
-  // from the next epoch on where this one's last blocks are too near (semantics.md, Changing the
-  // factor), or its end is less than `clear_rows` away before or after the change: a job whose last
-  // batches were begun must not see their number change.
+  // Another factor from the next block on: the first one that is not before `from` and of which
+  // nothing was walked. From the next epoch on if this one's last blocks are too near
+  // (semantics.md, Changing the factor), or if its end is less than `clear_rows` away before or
+  // after the change: a job that has begun its last batches must not see their number change.
   const shm::FactorLogEntry& change_factor(std::uint32_t factor, std::uint64_t clear_rows,
                                            plan::Position from = {}) {
     return change_factor(place_of(*this, factor, clear_rows, from));
   }
-  // Likewise other weights, which the plan accepts as those of whole epochs, from the first row
-  // without echo on of which nothing was walked.
+  // Other weights, likewise, from the next row without echo on. The plan accepts them as those of
+  // whole epochs.
   const shm::WeightLogEntry& change_weights(const Weights& weights, plan::Position from = {}) {
     return change_weights_at(place_of(*this, weights, from));
   }

@@ -38,15 +38,15 @@ class WeightHistory {
 
   // Whether the plan can keep such a change after the last one, or in its place.
   bool can_append(std::uint32_t epoch, const plan::WeightChange& change) const;
-  // From a row of `epoch` on, which is none before the last entry's. States from `since` on hold
-  // it.
+  // The change begins at its row of `epoch`, which must not be before the last entry's. States from
+  // `since` on have it.
   const shm::WeightLogEntry& append(std::uint32_t epoch, const plan::WeightChange& change,
                                     plan::Position since);
-  // `epoch`, which nothing was walked of, begins with these weights.
+  // `epoch`, of which nothing was walked yet, begins with these weights.
   void begin_with(std::uint32_t epoch, const Weights& weights);
   // Forgets which changes there were before `epoch`; the weights that it begins with stay.
   void forget_before(std::uint32_t epoch);
-  // Whether it can tell how that epoch was walked.
+  // Whether it has all changes of that epoch.
   bool knows(std::uint32_t epoch) const { return entries_.empty() || epoch >= known_from_; }
 
  private:
