@@ -18,6 +18,7 @@
 #include "config/pipeline.h"
 #include "engine/open/kept_echo_place.h"
 #include "engine/open/open_data.h"
+#include "engine/open/open_remote.h"
 #include "engine/open/open_stream.h"
 #include "record/core/local_file.h"
 #include "record/index/folder_listing.h"

@@ -140,17 +140,23 @@ def python_functions(lines):
 
 
 def cpp_functions(lines):
-    """First and last line of each body, by the indentation that clang-format gives."""
+    """First and last line of each function, by the indentation that clang-format gives."""
     not_a_function = re.compile(r"^\s*(namespace|class|struct|enum|union|extern|using|typedef|//|#|\})")
     open_at = {}
+    head = None  # (indentation, number) of a line whose parameters go on in the next lines
     for number, line in enumerate(lines, 1):
         indent = len(line) - len(line.lstrip())
-        if indent > 2 or not line.strip():
+        if not line.strip():
             continue
-        if re.match(r"^\s*\}", line) and indent in open_at:
-            yield open_at.pop(indent), number
-        elif line.endswith("{") and ")" in line and not not_a_function.match(line):
-            open_at.setdefault(indent, number)
+        if indent <= 2:
+            if re.match(r"^\s*\}", line) and indent in open_at:
+                yield open_at.pop(indent), number
+            head = (indent, number) if "(" in line and not not_a_function.match(line) else None
+        is_lambda = indent > 2 and "[" in line
+        if head and line.endswith("{") and ")" in line and not is_lambda:
+            open_at.setdefault(*head)
+        if line.endswith((";", "{", "}")) or is_lambda:
+            head = None
 
 
 def check_names(tree):

@@ -97,6 +97,10 @@ class TidyTest(unittest.TestCase):
     def test_a_long_file_and_a_long_function_are_found(self):
         long_function = "int f(int x) {\n" + "  x += 1;\n" * 70 + "}\n"
         self.assertIn("72 lines", self.breaches("sizes", {"daemon/plan/a.cc": long_function})[0])
+        parameters = long_function.replace("int x)", "int x,\n      int y)")
+        self.assertIn("73 lines", self.breaches("sizes", {"daemon/plan/a.cc": parameters})[0])
+        lambdas = "void f() {\n  g(\n      1, [](int x) {\n        x += 1;\n      });\n}\n" + "void h() {\n  i();\n}\n" * 40
+        self.assertEqual([], self.breaches("sizes", {"daemon/plan/a.cc": lambdas}))
         method = "class A {\n  int f(int x) {\n" + "    x += 1;\n" * 70 + "  }\n};\n"
         self.assertIn("72 lines", self.breaches("sizes", {"daemon/plan/a.h": method})[0])
         self.assertTrue(self.breaches("sizes", {"daemon/plan/a.cc": "//\n" * 501}))

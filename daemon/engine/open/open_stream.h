@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "echoline/v1/config.pb.h"
 #include "engine/open/stream_core.h"
-#include "engine/remote/remote_options.h"
 #include "engine/runtime/memory_budget.h"
 #include "record/core/index.h"
 
@@ -32,9 +31,5 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& stre
                                  const OpenOptions& options, WorkerPool& pool, MemoryBudget& budget,
                                  const record::ProgressFunction& progress,
                                  std::function<void(const Status&)> fail);
-
-// The servers of a step `prepare`, without the fields of their frames.
-RemoteOptions server_options(const std::string& name, const v1::Prepare& step,
-                             std::string fingerprint);
 
 }  // namespace echoline::engine
