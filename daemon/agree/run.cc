@@ -77,8 +77,12 @@ Status Run::update(const Member& member) {
 Status Run::keep() {
   const Status kept = store_.keep(lease_);
   if (kept.code() != Code::kNotFound) return kept;
-  ECHOLINE_ASSIGN(lease_, store_.grant(kLeaseSeconds));
-  return update(member_);
+  ECHOLINE_ASSIGN(const std::int64_t lease, store_.grant(kLeaseSeconds));
+  const std::int64_t ended = std::exchange(lease_, lease);
+  const Status updated = update(member_);
+  // The next call sees again that a lease has ended, and registers the host.
+  if (!updated.ok()) lease_ = ended;
+  return updated;
 }
 
 void Run::leave() {

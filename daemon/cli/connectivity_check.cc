@@ -130,9 +130,10 @@ Status check_socket_connection(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return errno_status(ENAMETOOLONG, path);
   std::memcpy(address.sun_path, path.data(), path.size());
-  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-    return Status();
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+  // EAGAIN: it listens, but has not accepted its last connections yet.
+  if (::connect(socket.get(), to, sizeof address) == 0 || errno == EAGAIN) return Status();
   if (errno == EACCES || errno == EPERM) {
     return Status(Code::kPermissionDenied,
                   fmt::format("{}: this user may not open it; the daemon's operator names who may "

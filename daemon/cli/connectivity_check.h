@@ -9,7 +9,7 @@
 
 namespace echoline::cli {
 
-// Whether a daemon listens on this Unix socket and accepts this user.
+// Whether a daemon listens on this Unix socket and accepts this user. Does not wait.
 Status check_socket_connection(const std::string& path);
 
 // Checks the host name, the connection, the handshake, and whether the daemon accepts this side's

@@ -1,6 +1,7 @@
 #include "cli/running_daemons.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/pluralize.h"
+#include "base/sanitize_name.h"
 #include "cli/connectivity_check.h"
 
 namespace echoline::cli {
@@ -25,12 +27,22 @@ std::string private_base() {
              : fmt::format("/tmp/echoline-private-{}", ::geteuid());
 }
 
+// A folder that another user has made, or may write to, could name anything.
+bool is_own_folder(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 std::vector<std::string> running() {
   std::vector<std::string> folders;
+  const std::string base = private_base();
+  if (!is_own_folder(base)) return folders;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(private_base(), error)) {
-    if (check_socket_connection(entry.path() / "control.sock").ok())
-      folders.push_back(entry.path());
+  for (std::filesystem::directory_iterator entry(base, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string folder = entry->path();
+    if (check_socket_connection(folder + "/control.sock").ok()) folders.push_back(folder);
   }
   std::ranges::sort(folders);
   return folders;
@@ -45,7 +57,7 @@ std::string private_daemons_text(const std::string& runtime_dir) {
                                  pluralize(folders.size(), "private daemon"),
                                  folders.size() == 1 ? "runs" : "run");
   for (std::size_t i = 0; i < std::min(folders.size(), kNamedMax); ++i)
-    text += fmt::format("{} --runtime-dir {}", i == 0 ? "" : " or", folders[i]);
+    text += fmt::format("{} --runtime-dir {}", i == 0 ? "" : " or", sanitize_output(folders[i]));
   return text + (folders.size() > kNamedMax ? " or another one next to it" : "");
 }
 

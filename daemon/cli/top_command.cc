@@ -37,7 +37,7 @@ Status wait_out(const Status& ended, bool there) {
 }
 
 // Prints one block or line per interval, except for a daemon's first answer, which has no rates.
-Status print_top(StatsWatcher& watcher, const TopOptions& options) {
+Status print_top(const DaemonOptions& daemon, StatsWatcher& watcher, const TopOptions& options) {
   const top::Theme theme = top::theme_of_environment();
   v1::WatchStatsResponse before;
   bool there = false;
@@ -48,6 +48,7 @@ Status print_top(StatsWatcher& watcher, const TopOptions& options) {
     const StatsWatcher::News news = watcher.take();
     if (news.answer) {
       if (!there) ECHOLINE_TRY(known_stream(options.stream, *news.answer));
+      if (!there && !options.json) print_other_daemons(daemon);
       there = true;
       if (!news.reconnected) {
         ECHOLINE_TRY(print_interval(top::between(before, *news.answer), options, theme));
@@ -68,9 +69,8 @@ Status top_streams(const DaemonOptions& daemon, const TopOptions& options) {
   const auto interval =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(interval_ns));
   if (options.json || options.count > 0 || !top::can_draw()) {
-    if (!options.json) print_other_daemons(daemon);
     StatsWatcher watcher(daemon, interval);
-    return print_top(watcher, options);
+    return print_top(daemon, watcher, options);
   }
   const TerminalSignals signals;
   StatsWatcher watcher(daemon, interval);

@@ -129,11 +129,12 @@ TEST_F(Runs, WhoseLeaseEndedBeforeAnotherRunBeganIsNoPartOfIt) {
   EXPECT_FALSE(next(begins).has_value());
 }
 
-// A store that does the next step, but whose answer is lost.
+// A store that does the next step, but whose answer is lost, or that does not get it.
 class LostAnswer : public Store {
  public:
   explicit LostAnswer(Store& store) : store_(store) {}
   Result<Outcome> commit(const Transaction& transaction) override {
+    if (std::exchange(fails_next, false)) return Status(Code::kUnavailable, "lost");
     Result<Outcome> outcome = store_.commit(transaction);
     if (!std::exchange(loses_next, false)) return outcome;
     return Status(Code::kUnavailable, "lost");
@@ -143,10 +144,22 @@ class LostAnswer : public Store {
   Status revoke(std::int64_t lease) override { return store_.revoke(lease); }
 
   bool loses_next = false;
+  bool fails_next = false;
 
  private:
   Store& store_;
 };
+
+TEST_F(Runs, ALeaseThatEndedIsMadeAgainAfterAFailureToRegister) {
+  LostAnswer lossy(store_);
+  Host run(lossy, "/test/job/", "one");
+  ASSERT_TRUE(run.join({.host = "A", .ranks = {0}}, false).ok());
+  ASSERT_TRUE(store_.revoke(run.lease()).ok());
+  lossy.fails_next = true;
+  EXPECT_FALSE(run.keep().ok());
+  EXPECT_TRUE(run.keep().ok());
+  EXPECT_THAT(run.party(0).value().members, SizeIs(1));
+}
 
 TEST_F(Runs, AStepWhoseAnswerWasLostIsFoundAndNotMadeTwice) {
   LostAnswer lossy(store_);

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -118,8 +119,8 @@ class Private(ProcessCase):
         write_tar(self.place / "set-1.tar", [("bad.u8", b"short"), ("bad.cls", b"99")])
         with self.assertLogs("echoline") as logs, echoline.Loader(self.configuration(), "train") as loader:
             wait_until(lambda: loader.next() and logs.output, "the warning")
-            self.assertRegex(logs.output[0], r"stream train: bad record, replaced: sample \d+ \(key bad\) .*; others are named in "
-                                             f"the daemon's log; the log of its daemon is {loader.runtime_dir}/daemon.log$")
+            self.assertRegex(logs.output[0], r"stream train: bad record, replaced: sample \d+ \(key bad\) .*; the daemon's log names "
+                                             f"each bad record; the log of its daemon is {loader.runtime_dir}/daemon.log$")
             said = f"1 private daemon of this user runs; to look at one, add --runtime-dir {loader.runtime_dir}\n"
             missing = run_echoline("top", "--count", 1, environment={**os.environ, "ECHOLINE_RUNTIME_DIR": str(self.place)})
             self.assertRegex(missing.stderr, f"no daemon answers at {self.place}/control.sock; .*; {said}$")
@@ -130,6 +131,27 @@ class Private(ProcessCase):
                     self.assertEqual(run_echoline(*command, "--json", environment=environment).stderr, "")
                 self.assertEqual(run_echoline("list", "--runtime-dir", loader.runtime_dir).stderr, "")
             self.assertEqual(len(logs.output), 1)
+
+    def test_a_private_daemon_that_hangs_is_named_safely_and_another_users_folder_not_at_all(self):
+        base = self.place / "private"
+        hanging = base / "a\x1b[31m"
+        hanging.mkdir(parents=True)
+        base.chmod(0o700)
+        backlog = []
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(hanging / "control.sock"))
+            listening.listen(0)
+            for _ in range(3):  # the backlog is full
+                backlog.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+                backlog[-1].connect_ex(str(hanging / "control.sock"))
+            environment = {**os.environ, "ECHOLINE_RUNTIME_DIR": str(self.place)}
+            said = run_echoline("list", environment=environment).stderr
+            self.assertIn("1 private daemon of this user runs", said)
+            self.assertNotIn("\x1b", said)
+            base.chmod(0o722)  # others may have made what is in it
+            self.assertNotIn("private daemon", run_echoline("list", environment=environment).stderr)
+        for one in backlog:
+            one.close()
 
     # ---- failures ----
 

@@ -54,7 +54,8 @@ void StoreReader::submit(FetchRun run, std::uint64_t now_ns) {
   source::ReadRequest read;
   read.tag = next_tag_++;
   read.object = index_.shards()[run.front().extent.shard].object;
-  // The destinations live in `in_flight_` until take(): the source writes to them during poll only.
+  // The destinations live in `in_flight_` until take(): the source writes to them during submit and
+  // poll only.
   Finished& flight = in_flight_[read.tag];
   flight.requests = std::move(run);
   const record::Extent& first = flight.requests.front().extent;

@@ -77,7 +77,7 @@ void notify_of_bad_records(const BadRecords& bad_records, Consumers& consumers,
     if (is_known) continue;
     notices.push_back(
         {consumer.connection, shm::kNoticeText,
-         Status(Code::kUnavailable, first + "; others are named in the daemon's log")});
+         Status(Code::kUnavailable, first + "; the daemon's log names each bad record")});
   }
 }
 

@@ -21,7 +21,7 @@ void notify_of_newcomer(const std::string& stream_name, const Consumer& newcomer
 void notify_of_missing_jobs(const std::string& missing_jobs, Consumers& consumers,
                             std::uint64_t now_ns, std::vector<TrainerNotice>& notices);
 
-// Notifies one trainer of each job, once, of the first bad record, and that more may follow.
+// Notifies one trainer of each job of the first bad record, once for each time that it attaches.
 void notify_of_bad_records(const BadRecords& bad_records, Consumers& consumers,
                            std::vector<TrainerNotice>& notices);
 

@@ -86,8 +86,8 @@ class Source {
 
   // Starts a transfer. Between two polls at most slots_free() may be submitted, or as many as the
   // last poll returned results (the store's limit may have shrunk below those). The destinations
-  // are written by poll only. They must stay valid until the result is polled, or until the last
-  // poll before the source is destroyed.
+  // are written by submit and poll only. They must stay valid until the result is polled, or until
+  // the last poll before the source is destroyed.
   virtual void submit(ReadRequest request) = 0;
   virtual std::size_t slots_free() const = 0;
 

@@ -113,7 +113,7 @@ std::string error_text(const Transfer& transfer, CURLcode code) {
     return "too many open files: raise the daemon's limit (LimitNOFILE of systemd, ulimit -n)";
   }
   // libcurl reports a line of more than 100 KiB, which it does not hand over, like this.
-  if (transfer.head_is_long || code == CURLE_OUT_OF_MEMORY)
+  if (transfer.head_is_long || (code == CURLE_OUT_OF_MEMORY && !transfer.responded))
     return "the header of the answer does not end within 64 KiB; is this the address of a store?";
   return transfer.error[0] != 0 ? transfer.error.data() : curl_easy_strerror(code);
 }

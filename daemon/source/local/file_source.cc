@@ -219,10 +219,14 @@ void FileSource::submit(ReadRequest request) {
   SharedCounters::add(counters_.in_flight, 1);
   FileRead& read = *reads_.back();
   if (read.done()) return;
-  // A piece that is in the page cache is copied at once: an announcement costs a tenth of its copy.
-  // Errors are left to poll; some file systems do not know the flag.
-  if (const auto bytes = read.step(RWF_NOWAIT); bytes.ok())
-    SharedCounters::add(counters_.bytes, *bytes);
+  // What is in the page cache is copied at once: an announcement costs a tenth of its copy. Errors
+  // are left to poll; some file systems do not know the flag.
+  if (copied_early_ < kPieceBytes) {
+    const Result<std::size_t> copied = read.step(RWF_NOWAIT);
+    const std::size_t bytes = copied.ok() ? *copied : 0;
+    SharedCounters::add(counters_.bytes, bytes);
+    copied_early_ += bytes;
+  }
   if (!read.done()) read.announce();
 }
 
@@ -231,6 +235,7 @@ std::size_t FileSource::slots_free() const {
 }
 
 void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) {
+  copied_early_ = 0;
   const std::size_t before = done.size();
   do {
     // Reads run strictly in order: the kernel reads ahead for the later ones.
@@ -240,7 +245,7 @@ void FileSource::poll(std::uint64_t deadline_ns, std::vector<ReadResult>& done) 
       break;
     }
     if (reads_.front()->done()) {
-      // The second look at size and time: bytes of a file that changed meanwhile are not delivered.
+      // Bytes of a file that changed since it was opened are not delivered.
       finish(reads_.front()->last_check(), done);
       continue;
     }

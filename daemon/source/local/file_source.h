@@ -15,8 +15,9 @@
 
 namespace echoline::source {
 
-// Threads as Source says. submit() copies a piece that the page cache has and announces the rest to
-// the kernel (fadvise), so that it reads ahead for all requests while poll copies the first.
+// Threads as Source says. submit() copies what the page cache has, for a piece or two between two
+// polls, and announces the rest to the kernel (fadvise), so that it reads ahead for all requests
+// while poll copies the first.
 class FileSource : public Source {
  public:
   static Result<std::unique_ptr<Source>> open(std::size_t concurrency);
@@ -47,6 +48,7 @@ class FileSource : public Source {
   std::atomic<bool> woken_{false};
   SharedCounters counters_;
   std::deque<std::unique_ptr<FileRead>> reads_;  // in the order of submission
+  std::size_t copied_early_ = 0;                 // bytes that submit() copied since the last poll
   std::list<std::shared_ptr<File>> files_;       // open files, most recently used first
   std::unordered_map<std::string, std::list<std::shared_ptr<File>>::iterator> files_by_url_;
 };
