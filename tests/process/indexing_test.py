@@ -154,7 +154,7 @@ class Indexing(ProcessCase):
         python = f"python: {{file: {source}, function: Hangs, timeout: 1s, workers: 1, interpreter: {PYTHON}"
         self.use(stream_yaml([f"read: {{{python}, out: {{x: {{as: int64}}}}}}}}", "batch: {size: 4}"]))
         self.daemon.spawn()
-        said = r"user code is called for the first records \(Hangs of .*/slow\.py\), for \d s"
+        said = r"the first records are read, and prepared by user code \(Hangs of .*/slow\.py\), for \d s"
         wait_until(lambda: re.search(said, self.daemon.command("list").stdout), self.daemon.log)
         reader = self.daemon.reader("--batches", 1)
         self.addCleanup(reader.kill)

@@ -162,7 +162,7 @@ struct IndexingStats {
   double bytes_per_second = 0;                // of the whole pass; 0 while unknown
   double seconds_left = 0;                    // at this rate; 0 while unknown
   bool waits = false;                         // until other streams are open
-  std::string user_code;                      // that runs now, in words; empty: none
+  std::string user_code;                      // what is done with it now, in words; empty: none
   double user_code_seconds = 0;               // so far
   std::uint64_t trainers = 0;                 // that wait for the stream
 };

@@ -35,25 +35,33 @@ struct Opened {
   MemoryBudget::Reservation step_memory;  // of files that steps keep
 };
 
-// So that who waits learns of users' code that takes long.
-Status report_user_code(const v1::Stream& stream, const char* what, bool serves,
-                        const record::ProgressFunction& progress) {
+// Tells who waits that users' code may be what takes long, while `run` runs.
+template <typename Run>
+auto with_user_code(const v1::Stream& stream, const char* what, bool serves,
+                    const record::ProgressFunction& progress, const Run& run) -> decltype(run()) {
   const std::string names =
       config::user_code_names(serves ? config::up_to_prepare(stream) : stream);
-  if (!progress || names.empty()) return {};
-  return progress({.user_code = fmt::format("user code is {} ({})", what, names)});
+  if (!progress || names.empty()) return run();
+  ECHOLINE_TRY(progress({.user_code = fmt::format("{} user code ({})", what, names)}));
+  auto result = run();
+  // What follows is not its time.
+  ECHOLINE_TRY(progress({}));
+  return result;
 }
 
 Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
                           const std::string& state_dir, bool serves,
                           const record::ProgressFunction& progress, MemoryBudget& budget) {
   Steps steps;
+  const auto load = [&] {
+    return with_user_code(stream, "the steps are loaded, with", serves, progress,
+                          [&] { return compile_steps(stream, serves, budget); });
+  };
   record::OpenOptions options;
   // Its processes are started first: they know how many records there are.
   const bool python = config::reads_python(stream);
   if (python) {
-    ECHOLINE_TRY(report_user_code(stream, "being loaded", serves, progress));
-    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
+    ECHOLINE_ASSIGN(steps, load());
     options.python_records = steps.chain->user_code().front()->length();
   }
   Opened opened;
@@ -66,8 +74,7 @@ Result<Opened> open_parts(const std::string& name, const v1::Stream& stream,
   // Checked before anything is decoded: a plan that cannot work fails quickly.
   ECHOLINE_ASSIGN(opened.plan, open_plan(stream, data_set, opened.order));
   if (!python) {
-    ECHOLINE_TRY(report_user_code(stream, "being loaded", serves, progress));
-    ECHOLINE_ASSIGN(steps, compile_steps(stream, serves, budget));
+    ECHOLINE_ASSIGN(steps, load());
   }
   ECHOLINE_ASSIGN(opened.step_memory,
                   budget.reserve(steps.chain->kept_bytes(), "the noise of stream " + name));
@@ -219,10 +226,14 @@ Result<OpenedStream> open_stream(const std::string& name, const v1::Stream& give
 
   ECHOLINE_ASSIGN(Opened opened,
                   open_parts(name, stream, options.state_dir, serves, progress, budget));
-  auto& [data, order, plan, preparer, step_memory] = opened;
-  ECHOLINE_TRY(report_user_code(stream, "called for the first records", serves, progress));
   // Uses the sources here, because the fetchers own them from their construction on.
-  ECHOLINE_ASSIGN(const ProbedTypes probed, probe_types(data, *preparer, *plan, !serves));
+  ECHOLINE_ASSIGN(const ProbedTypes probed,
+                  with_user_code(stream, "the first records are read, and prepared by", serves,
+                                 progress, [&opened, serves] {
+                                   return probe_types(opened.data, *opened.preparer, *opened.plan,
+                                                      !serves);
+                                 }));
+  auto& [data, order, plan, preparer, step_memory] = opened;
   if (has_prepare) ECHOLINE_TRY(check_answers(probed.decoded_bytes));
   preparer->set_row_types(probed.row_types);
   ECHOLINE_ASSIGN(OpenedCache cache, open_cache(name, stream, data, *preparer, budget));

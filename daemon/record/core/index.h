@@ -123,7 +123,7 @@ inline Shard ShardList::operator[](std::size_t shard_index) const {
 // unknown). An error cancels the build.
 struct Progress {
   std::uint64_t shards_done = 0, shards = 0, bytes_done = 0, bytes = 0, records = 0;
-  std::string user_code = {};  // that runs now, instead of an index pass, in words; empty: none
+  std::string user_code = {};  // what is done with it now, instead of an index pass; empty: none
 };
 using ProgressFunction = std::function<Status(const Progress&)>;
 
