@@ -82,12 +82,10 @@ std::vector<const user_code::Workers*> Chain::user_code() const {
   return all;
 }
 
-bool Chain::hangs() const {
-  // Each sample is called twice.
-  constexpr std::uint64_t kCallsMax = 4;
-  std::uint64_t calls = 0;
-  for (const user_code::Workers* workers : user_code()) calls += workers->counters().timed_out;
-  return calls >= kCallsMax;
+std::uint64_t Chain::given_up() const {
+  std::uint64_t samples = 0;
+  for (const user_code::Workers* workers : user_code()) samples += workers->counters().given_up;
+  return samples;
 }
 
 std::string Chain::contents() const {

@@ -141,8 +141,8 @@ class Chain {
   void run_together(std::span<RowTogether> rows, bool begins_shared) const;
   // The processes of all steps that run users' code.
   std::vector<const user_code::Workers*> user_code() const;
-  // Their calls for two samples or more have exceeded `timeout`: more tries could take hours.
-  bool hangs() const;
+  // The samples that they gave up because calls exceeded `timeout`.
+  std::uint64_t given_up() const;
   // Of files that steps have read and keep (SampleStep::contents): the hashes, and the memory.
   std::string contents() const;
   std::uint64_t kept_bytes() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "augment/hang_watch.h"
 #include "record/core/data_set.h"
 
 namespace echoline::cli {
@@ -16,19 +17,25 @@ void TriedRecords::note(std::uint64_t record, const std::string& error,
   first_error = fmt::format("sample {} (key {}): {}", record, key, error);
 }
 
+std::string TriedRecords::short_text() const {
+  if (!is_short) return "";
+  return "; no more were tried, because user code exceeded its `timeout` for two";
+}
+
 Result<TriedRecords> try_records(const engine::StreamCore& core, RowAttempts& attempts) {
   constexpr std::uint64_t kRecordsMax = 16;
   const std::uint64_t count = core.plan->record_count();
   TriedRecords records;
   const std::uint64_t tries = std::min(count, kRecordsMax);
-  for (std::uint64_t i = 0; i < tries; ++i) {
+  const augment::HangWatch watch(core.preparer->chain());
+  for (std::uint64_t i = 0; i < tries && !watch.hangs(); ++i) {
     const std::uint64_t place = core.data_set->random_access() ? i * count / tries : i;
     // An order of the user can leave records out.
     const std::uint64_t record = core.plan->record_at(0, place);
     ECHOLINE_ASSIGN(const std::vector<MadeRow> rows, attempts.make(record));
     records.note(record, rows.front().error, core);
-    ECHOLINE_TRY(check_hangs(records, core));
   }
+  records.is_short = watch.hangs();
   return records;
 }
 
@@ -38,16 +45,9 @@ Status check_bad(const TriedRecords& records, const engine::StreamCore& core) {
   return Status(
       Code::kDataLoss,
       fmt::format("{} of {} records that were tried are bad, and bad_records.limit allows "
-                  "{} in an epoch; the first one: {}",
-                  records.bad, records.tried.size(), most, records.first_error));
-}
-
-Status check_hangs(const TriedRecords& records, const engine::StreamCore& core) {
-  if (!core.preparer->chain().hangs()) return {};
-  return Status(Code::kDeadlineExceeded,
-                fmt::format("user code took more than its `timeout` for several of {} records; "
-                            "the first bad one: {}",
-                            records.tried.size(), records.first_error));
+                  "{} in an epoch; the first one: {}{}",
+                  records.bad, records.tried.size(), most, records.first_error,
+                  records.short_text()));
 }
 
 }  // namespace echoline::cli

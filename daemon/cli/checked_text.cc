@@ -45,8 +45,8 @@ std::string second_pass_text(const Checked& checked, std::uint64_t free_bytes) {
 }
 
 std::string tried_text(const TriedRecords& records) {
-  std::string text =
-      fmt::format("  records tried: {}, bad: {}\n", records.tried.size(), records.bad);
+  std::string text = fmt::format("  records tried: {}, bad: {}{}\n", records.tried.size(),
+                                 records.bad, records.short_text());
   if (records.bad > 0) text += fmt::format("    {}\n", records.first_error);
   return text;
 }
@@ -189,7 +189,9 @@ std::string checked_text(const std::string& file, const v1::Daemon& daemon,
     }
     text += stream_text(file, checked, free_bytes);
     for (const std::string& line : checked.code) {
-      text += fmt::format("  {}; called twice for a few samples: equal\n", line);
+      text += fmt::format("  {}; {}\n", line,
+                          checked.tried.repeated > 0 ? "called twice for a few samples: equal"
+                                                     : "not called twice");
     }
   }
   const bool whole =

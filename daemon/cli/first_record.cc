@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "augment/chain.h"
+#include "augment/hang_watch.h"
 #include "augment/row_shapes.h"
 #include "config/pipeline.h"
 #include "decode/decoder.h"
@@ -58,9 +59,10 @@ Result<bool> try_first_record(const v1::Stream& stream, const source::ObjectInfo
   const std::unique_ptr<augment::Scratch> steps_scratch = chain->make_scratch();
   decode::Sample sample;
   record::Fields fields;
+  const augment::HangWatch watch(*chain);
   Status last;
   for (std::size_t i = 0;
-       i < std::min(records.size(), kRecordsMax) && !shapes.settled() && !chain->hangs(); ++i) {
+       i < std::min(records.size(), kRecordsMax) && !shapes.settled() && !watch.hangs(); ++i) {
     ECHOLINE_ASSIGN(const std::vector<std::byte> bytes,
                     record::read_bytes(source, shard, records.offset[i], records.bytes[i]));
     if (record::has_tar_links(bytes)) continue;  // the files may be anywhere in the shard

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "augment/hang_watch.h"
 #include "cli/row_attempts.h"
 #include "record/core/data_set.h"
 #include "user_code/workers.h"
@@ -67,12 +68,13 @@ std::string difference(const engine::StreamCore& core, const MadeRow& first,
 Status check_chunks(const engine::StreamCore& core, RowAttempts& attempts,
                     const std::vector<MadeRow>& rows, std::size_t size) {
   for (std::size_t begin = 0; begin + 1 < rows.size(); begin += size) {
-    ECHOLINE_ASSIGN(const std::vector<MadeRow> chunk,
-                    attempts.make(begin, std::min(size, rows.size() - begin)));
+    const std::size_t count = std::min(size, rows.size() - begin);
     // A sample that is bad by itself makes its chunk fail, which is then called one by one.
-    const auto bad = std::ranges::any_of(std::span(rows).subspan(begin, chunk.size()),
+    const auto bad = std::ranges::any_of(std::span(rows).subspan(begin, count),
                                          [](const MadeRow& row) { return !row.error.empty(); });
-    for (std::size_t i = 0; i < chunk.size() && !bad; ++i) {
+    if (bad) continue;
+    ECHOLINE_ASSIGN(const std::vector<MadeRow> chunk, attempts.make(begin, count));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
       const std::string what = difference(core, rows[begin + i], chunk[i]);
       if (!what.empty()) return differs_in_chunk(core, begin + i, what);
     }
@@ -84,22 +86,32 @@ Status check_chunks(const engine::StreamCore& core, RowAttempts& attempts,
 
 Status check_repeatable(const engine::StreamCore& core, RowAttempts& attempts,
                         TriedRecords& tried) {
+  const augment::Chain& chain = core.preparer->chain();
   const std::uint64_t count = std::min(core.data_set->index().record_count(), kRepeatsMax);
   std::vector<MadeRow> rows;
-  for (std::uint64_t record = 0; record < count; ++record) {
+  std::vector<bool> late;  // whether a call exceeds `timeout` depends on time: nothing to compare
+  const augment::HangWatch first_calls(chain);
+  for (std::uint64_t record = 0; record < count && !first_calls.hangs(); ++record) {
+    const augment::HangWatch call(chain);
     ECHOLINE_ASSIGN(std::vector<MadeRow> row, attempts.make(record, 1));
     rows.push_back(std::move(row.front()));
+    late.push_back(call.given_up() > 0);
     tried.note(record, rows.back().error, core);
-    ECHOLINE_TRY(check_hangs(tried, core));
   }
+  const augment::HangWatch second_calls(chain);
   // Backwards: a function that counts its calls gives other results.
-  for (std::uint64_t record = count; record-- > 0;) {
-    ECHOLINE_TRY(check_hangs(tried, core));
+  for (std::uint64_t record = rows.size(); record-- > 0 && !second_calls.hangs();) {
+    if (late[record]) continue;
+    const augment::HangWatch call(chain);
     ECHOLINE_ASSIGN(const std::vector<MadeRow> again, attempts.make(record, 1));
+    if (call.given_up() > 0) continue;
     const std::string what = difference(core, rows[record], again.front());
     if (!what.empty()) return different(core, record, what);
+    ++tried.repeated;
   }
-  if (!core.preparer->chain().has_batched_step()) return {};
+  const bool hangs = first_calls.hangs() || second_calls.hangs();
+  tried.is_short = tried.is_short || hangs;
+  if (hangs || !chain.has_batched_step()) return {};
   ECHOLINE_TRY(check_chunks(core, attempts, rows, kRepeatsMax));
   return check_chunks(core, attempts, rows, kOtherChunk);
 }

@@ -17,11 +17,12 @@ namespace echoline::user_code {
 // Sums over all samples.
 struct Counters {
   std::atomic<std::uint64_t> returned{0};
-  std::atomic<std::uint64_t> raised{0};   // an exception
-  std::atomic<std::uint64_t> refused{0};  // what it returned was not what the step declares
-  std::atomic<std::uint64_t> died{0};     // the process ended, or sent what is no reply
-  std::atomic<std::uint64_t> timed_out{0};
-  std::atomic<std::uint64_t> repeated{0};  // exchanges after which samples were called one by one
+  std::atomic<std::uint64_t> raised{0};     // an exception
+  std::atomic<std::uint64_t> refused{0};    // what it returned was not what the step declares
+  std::atomic<std::uint64_t> died{0};       // the process ended, or sent what is no reply
+  std::atomic<std::uint64_t> timed_out{0};  // calls
+  std::atomic<std::uint64_t> given_up{0};   // samples, after a last call that timed out
+  std::atomic<std::uint64_t> repeated{0};   // exchanges after which samples were called one by one
   std::atomic<std::uint64_t> ns{0};  // from the call to the answer, without waits for a worker
   std::atomic<std::uint64_t> replaced{0};  // workers
   std::atomic<std::uint64_t> workers{0};   // processes now

@@ -31,10 +31,11 @@ Result<std::unique_ptr<Workers>> Workers::start(Function function) {
 Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping) {
   if (kept_->has(sample.key)) return verdicts_.of_kept();
   Status lost;
+  Ended ended = Ended::kReply;
   const bool has_threads = free_.has_threads();
   // Of several calls in a process that is lost, any one can be the reason: that decides nothing.
   for (int i = has_threads ? -1 : 0; i < kCallsMax; ++i) {
-    Ended ended = Ended::kReply;
+    ended = Ended::kReply;
     Status status = has_threads && i >= 0 ? call_alone(sample, stopping, ended)
                                           : call_one(sample, stopping, ended);
     if (ended == Ended::kReply) return status;
@@ -42,6 +43,7 @@ Status Workers::run(const SampleCall& sample, const std::atomic<bool>* stopping)
       return Status(Code::kCancelled, "the pass has ended");
     lost = std::move(status);
   }
+  if (ended == Ended::kTimedOut) counters_.given_up.fetch_add(1, std::memory_order_relaxed);
   kept_->add(sample.key);
   return lost;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "augment/hang_watch.h"
 #include "augment/row_shapes.h"
 #include "batch/sample_cache.h"
 #include "record/core/record_check.h"
@@ -54,16 +55,17 @@ std::vector<std::vector<std::uint64_t>> records_to_try(const record::DataSet& da
   return all;
 }
 
-// Looks at these records until one is good and no more are needed.
+// Looks at these records until one is good and no more are needed, or users' code hangs.
 Status probe_part(const OpenedData& data, const batch::Preparer& preparer,
                   const std::vector<std::uint64_t>& records, bool makes_batches,
                   batch::WorkerScratch& scratch, augment::RowShapes& shapes, ProbedTypes& probed) {
   const record::Index& index = data.data_set->index();
   std::vector<std::byte> encoded;
   bool found = false;
+  const augment::HangWatch watch(preparer.chain());
   std::uint64_t tried = 0;
-  Status last;
-  for (; tried < records.size() && !preparer.chain().hangs(); ++tried) {
+  Status last(Code::kInvalidArgument, "there are none");
+  for (; tried < records.size() && !watch.hangs(); ++tried) {
     const std::uint64_t record = records[tried];
     last = probe_record(data, preparer, record, encoded, scratch);
     if (!last.ok()) continue;
@@ -85,7 +87,6 @@ Status probe_part(const OpenedData& data, const batch::Preparer& preparer,
     if (!makes_batches || shapes.settled()) break;
   }
   if (found) return {};
-  // `last` is an error here: a good record would have been found.
   return std::move(last).with_context(
       fmt::format("none of the first {} records can be prepared; the last one", tried));
 }
