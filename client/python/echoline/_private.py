@@ -132,6 +132,13 @@ class PrivateDaemon:
         while runs(self._seen_pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
+    def await_failed_start(self) -> None:
+        """Waits for the end of a daemon that this object started and that opened no stream: so the next loader of this
+        process does not meet it."""
+        if self._process is not None and not self._logged(rb" engine: stream \S+: open: "):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_SECONDS)
+
     def may_start_again(self) -> bool:
         """Whether the daemon has ended in a way after which the next one can be started.
 
