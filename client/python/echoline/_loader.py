@@ -184,8 +184,6 @@ class Loader(native.Loader):
                     continue
                 # A private daemon may have ended between the two calls.
                 if time.monotonic() >= deadline or not self._may_pass(error):
-                    if self._private is not None:
-                        self._private.await_failed_start()
                     raise
                 if self._private is not None:
                     self._private.may_start_again()

@@ -132,26 +132,19 @@ class PrivateDaemon:
         while runs(self._seen_pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def await_failed_start(self) -> None:
-        """Waits for the end of a daemon that this object started and that opened no stream: so the next loader of this
-        process does not meet it."""
-        if self._process is not None and not self._logged(rb" engine: stream \S+: open: "):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_STOP_SECONDS)
-
     def may_start_again(self) -> bool:
         """Whether the daemon has ended in a way after which the next one can be started.
 
-        It stopped in order, as it does when it is idle; or it was killed after it had opened a stream, and this object
-        did not start it. Raises Error if it ended in another way.
+        It stopped in order, as it does when it is idle; or this object did not start it, and why it ended may be gone.
+        Raises Error if it ended in another way.
         """
         if self.is_running():
             return False
         self._await_end()
         # With the lock: another process may be starting the next daemon, with a new log.
         with self._locked():
-            if (self.is_running() or any(line.endswith(" main: stopped") for line in self.log_lines()) or
-                    (self._process is None and self._logged(rb" engine: stream \S+: open: "))):
+            stopped = any(line.endswith(" main: stopped") for line in self.log_lines())
+            if self.is_running() or stopped or self._process is None:
                 return True
             raise self.failure("ended")
 

@@ -137,7 +137,7 @@ StreamCore begin_core(const std::string& name, const v1::Stream& stream, const O
   return core;
 }
 
-// The memory of a pass, beside its ring.
+// The memory of a pass, without its ring.
 void plan_memory_of(StreamCore& core, const v1::Stream& stream, const ProbedTypes& probed) {
   const bool together = core.preparer->chain().together_max() > 1;
   const MemoryPlan memory =

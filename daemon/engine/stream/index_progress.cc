@@ -28,7 +28,8 @@ void IndexProgress::note(const record::Progress& seen, std::uint64_t now_ns) {
 
 IndexingStats IndexProgress::stats(std::uint64_t now_ns) const {
   IndexingStats stats = stats_;
-  stats.user_code_seconds = static_cast<double>(now_ns - user_code_ns_) / 1e9;
+  if (!stats.user_code.empty())
+    stats.user_code_seconds = static_cast<double>(now_ns - user_code_ns_) / 1e9;
   return stats;
 }
 
