@@ -49,6 +49,18 @@ TEST(ThroughputSearch, AStoreThatFewServeBestGetsFewWithinSeconds) {
   EXPECT_LE(run.search.limit(), 8U);
 }
 
+// Its latency is known, and worth less than a request: more of them are not tried first.
+TEST(ThroughputSearch, ANearStoreIsFirstTriedWithFewer) {
+  Transfer run;
+  run.latency_ns = 1'000'000;
+  run.search.set_cap(128);
+  for (int i = 0; i < 20; ++i) {
+    run.go(near, 0.05);
+    EXPECT_LE(run.search.limit(), 16U);
+  }
+  EXPECT_LE(run.search.limit(), 8U);
+}
+
 TEST(ThroughputSearch, AStoreThatNeedsManyGetsThemWithinSeconds) {
   Transfer run;
   run.search.set_cap(128);

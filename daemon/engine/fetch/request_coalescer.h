@@ -41,7 +41,8 @@ class RequestCoalescer {
   // those, kAtOnce are enough. So the last reads of an epoch are short.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
-  // A read of a store that answers at once (StoreReader::reads_now).
+  // A read of a store that answers at once, where 16 or more are in flight
+  // (StoreReader::reads_now).
   static constexpr std::uint64_t kNearReadBytes = 3 << 20;
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;

@@ -31,9 +31,9 @@ struct AnswerSeen {
 // and fewer are not tried.
 //
 // The size of the answers decides where a search begins: long answers with few requests, or with
-// what an earlier search has found, and a step up; short ones at the cap and with a large step
-// down. Tiny ones get the cap without any trial. A search begins again when the answers become
-// short or long. Not thread-safe.
+// what an earlier search has found, and a step up (down where the store is near); short ones at the
+// cap and with a large step down. Tiny ones get the cap without any trial. A search begins again
+// when the answers become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
@@ -116,8 +116,7 @@ class ThroughputSearch {
   std::uint64_t latency_ns_ = 0;
   double rate_ = 0;        // bytes/ns at the limit before the trial: a moving mean
   double first_rate_ = 0;  // of a trial's first window; 0: not measured yet
-  std::uint32_t rest_ = 0;
-  std::uint32_t next_rest_ = 1;
+  std::uint32_t rest_ = 0, next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit
   Window window_;
   RateCurve rates_[2];  // of long answers, and of short ones
