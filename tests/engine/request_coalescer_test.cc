@@ -133,6 +133,16 @@ TEST(RequestCoalescer, RequestsGrowWhereMuchIsWantedAndLeaveEnoughToGoOnSideBySi
   EXPECT_EQ(longest(6000), RequestCoalescer::kRequestBytesMax / kBytes * kBytes);
 }
 
+TEST(RequestCoalescer, FewReadsOfANearStoreAreLongAndADistantStoreGetsFourLatencies) {
+  using Reads = RequestCoalescer::Reads;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  EXPECT_EQ(Reads::worth(128, 0).bytes, 3 * kMiB);
+  EXPECT_EQ(Reads::worth(16, 0).bytes, 3 * kMiB);
+  EXPECT_EQ(Reads::worth(4, 0).bytes, 12 * kMiB);
+  EXPECT_EQ(Reads::worth(4, 16.0 * kMiB).bytes, 16 * kMiB);
+  EXPECT_EQ(Reads::worth(16, 16.0 * kMiB).bytes, 4 * kMiB);
+}
+
 TEST(RequestCoalescer, ARequestIsNoLongerThanTheReadsMayBe) {
   constexpr std::uint64_t kBytes = 100'000;
   RequestCoalescer book(1'000'000);

@@ -33,6 +33,14 @@ bool RequestCoalescer::joins(const Span& span, const record::Extent& next, Span&
   return !thrifty_ || gap == 0 || joined.gaps * kThriftyShare <= bytes;
 }
 
+RequestCoalescer::Reads RequestCoalescer::Reads::worth(std::size_t at_once, double latency_bytes) {
+  const double together =
+      std::max(static_cast<double>(kNearReads * kNearReadBytes), kLatencies * latency_bytes);
+  const auto each =
+      static_cast<std::uint64_t>(together / static_cast<double>(std::max<std::size_t>(at_once, 1)));
+  return {.at_once = at_once, .bytes = std::max(kNearReadBytes, each)};
+}
+
 std::vector<FetchRequest> RequestCoalescer::take(const Reads& reads) {
   // The oldest request decides where the read is. A neighbour joins it if it was requested at
   // most `reach_` requests later, for the same epoch.

@@ -41,9 +41,13 @@ class RequestCoalescer {
   // those, kAtOnce are enough. So the last reads of an epoch are short.
   static constexpr std::uint64_t kRequestBytes = 1 << 20;
   static constexpr std::uint64_t kRequestBytesMax = source::kSplitReadBytes - (1 << 20);
-  // A read of a store that answers at once, where 16 or more are in flight
-  // (StoreReader::reads_now).
+  // A read of a store that answers at once, where kNearReads or more are in flight; fewer are
+  // longer. A request costs the store CPU time, however short it is.
   static constexpr std::uint64_t kNearReadBytes = 3 << 20;
+  static constexpr std::uint64_t kNearReads = 16;
+  // Bytes of the reads in flight, in units of what arrives until an answer begins: then three
+  // quarters of a read's time bring bytes.
+  static constexpr double kLatencies = 4;
   static constexpr std::size_t kAtOnce = 32;
   static constexpr std::uint64_t kGapBytes = 16 << 10;
   static constexpr std::int64_t kReachMin = 4096;
@@ -69,6 +73,10 @@ class RequestCoalescer {
   struct Reads {
     std::size_t at_once = kAtOnce;
     std::uint64_t bytes = kRequestBytesMax;
+
+    // So many reads, of a length with which each is worth the wait for its answer, in which
+    // `latency_bytes` arrive in all reads together.
+    static Reads worth(std::size_t at_once, double latency_bytes);
   };
   // The oldest record and its neighbours on both sides, as long as the gaps are small and the read
   // does not grow too long; ascending, without overlap.

@@ -18,13 +18,6 @@ constexpr std::uint64_t kPauseMaxNs = 5'000'000'000;
 // What the reads of an epoch may still have to bring when those of the next one begin, at least: a
 // store that answers at once is kept busy.
 constexpr double kBusyBytesMin = 8 << 20;
-// Of a read, however soon the answer begins: a request costs the store CPU time.
-constexpr double kReadBytesMin = RequestCoalescer::kNearReadBytes;
-// Of the reads in flight together, however soon their answers begin: fewer reads are longer.
-constexpr double kBytesAtOnceMin = 16 * kReadBytesMin;
-// The reads in flight together, in units of what arrives during the latency: then three quarters of
-// a read's time bring bytes.
-constexpr double kLatencies = 4;
 
 // Errors that may end without anybody's help. All others need a change of data or configuration.
 bool is_transient(Code code) {
@@ -119,10 +112,8 @@ double StoreReader::bytes_of_latency() const {
 }
 
 RequestCoalescer::Reads StoreReader::reads_now() const {
-  const std::size_t at_once = source_->slots_free() + in_flight_.size();
-  const double together = std::max(kBytesAtOnceMin, kLatencies * bytes_of_latency());
-  const double each = together / static_cast<double>(at_once);
-  return {.at_once = at_once, .bytes = static_cast<std::uint64_t>(std::max(kReadBytesMin, each))};
+  return RequestCoalescer::Reads::worth(source_->slots_free() + in_flight_.size(),
+                                        bytes_of_latency());
 }
 
 bool StoreReader::begin_pause(const Status& status, std::uint64_t now_ns) {

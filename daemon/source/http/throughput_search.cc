@@ -137,7 +137,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
     next_rest_ = 1;
     downwards_ = false;
   }
-  if (rate_ == 0 && latency_ns_ != 0 && limit_ >= kStep * fewest(rate)) downwards_ = true;
+  if (rate_ == 0 && latency_ns_ != 0) downwards_ = true;  // try_limit() spares a distant store
   // Smoothed, because the rate of a window is noisy; but not where it shows that more are needed.
   rate_ = rate_ == 0 || limit_ < fewest(rate) ? rate : (rate_ + rate) / 2;
   if (limit_ < fewest(rate_)) {
