@@ -13,7 +13,7 @@ from suite import peers
 from suite.rounds import Table, busy_share, interleave, processors
 from support.daemon_process import Daemon
 from support.programs import free_port
-from transfers import Shaped, curl, one_run, stream_of
+from transfers import RECORD, Shaped, curl, one_run, stream_of
 
 PROGRAMS = ("SHAPER", "ECHOLINE_LIBRARY")
 LATER_EPOCHS = 3
@@ -47,11 +47,14 @@ def daemon_epochs(store, stream, folder):
 
 
 def receive_only(store, folder):
-    """(MB/s, CPU-s/GB, busy share of the processors) of curl, over 4 or 16 connections."""
+    """As one part of one_run(), of curl over 4 or 16 connections."""
+    size = store.records * (RECORD + 1024)
+
     def with_connections(parallel):
         before = processors()
-        found = curl(store.endpoint, store.server.facts, store.tars, parallel, folder)
-        return *found, busy_share(before, processors())
+        rate, cpu = curl(store.endpoint, store.server.facts, store.tars, parallel, folder)
+        after = processors()
+        return rate, cpu, busy_share(before, after), (after[0] - before[0]) / size * 1e9 - cpu
     return max(map(with_connections, (4, 16)))
 
 
@@ -72,10 +75,12 @@ def tables(name, store, window, options, folder):
                 found.row("Echoline", lambda pair: pair[1][which], "Echoline, later epochs")]
         rows += [found.row(way, lambda pair: pair[which]) for way in ways if way != "Echoline"]
         made.append(Table(title, unit, rows, (rows[0].name, rows[1].name), more_is_better=which == 0))
-    busy = [found.row("Echoline", lambda pair: pair[0][2], "Echoline, first epoch"),
-            found.row("Echoline", lambda pair: pair[1][2], "Echoline, later epochs"),
-            found.row("curl -Z", lambda pair: pair[2])]
-    made.append(Table(f"The processors, with the server, a store: {name}", "busy share", busy))
+    for title, unit, which in (("The processors, with the server", "busy share", 2),
+                               ("CPU time of the server", "CPU-s per GB", 3)):
+        rows = [found.row("Echoline", lambda pair: pair[0][which], "Echoline, first epoch"),
+                found.row("Echoline", lambda pair: pair[1][which], "Echoline, later epochs"),
+                found.row("curl -Z", lambda pair: pair[which])]
+        made.append(Table(f"{title}, a store: {name}", unit, rows))
     return made
 
 

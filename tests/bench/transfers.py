@@ -111,8 +111,8 @@ def echoline(daemon, epochs):
 
 
 def one_run(daemon, *parts):
-    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store, busy share of all processors)] of each part of one
-    trainer's run. A part is a number of epochs. The first part includes the trainer's start in this process, without its
+    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store, busy share of all processors, CPU-seconds of all
+    other processes per GB)] of each part of one trainer's run. A part is a number of epochs. The first part includes the trainer's start in this process, without its
     imports."""
     import echoline as library
     def state():
@@ -128,7 +128,9 @@ def one_run(daemon, *parts):
             end = time.perf_counter()
             now = state()
             fetched, cpu = now[0] - before[0], now[1] - before[1]
-            found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy_share(before[2], now[2])))
+            others = now[2][0] - before[2][0] - cpu
+            found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy_share(before[2], now[2]),
+                          others / fetched * 1e9))
             before, begin, size = now, end, 0
     return found
 

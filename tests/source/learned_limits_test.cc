@@ -12,6 +12,8 @@
 namespace echoline::source {
 namespace {
 
+using Learned = LearnedLimits::Learned;
+
 class LearnedLimitsTest : public testing::Test {
  protected:
   serve::ScratchFolder folder_;
@@ -21,39 +23,42 @@ class LearnedLimitsTest : public testing::Test {
 TEST_F(LearnedLimitsTest, ASecondProcessKnowsWhatTheFirstNoted) {
   LearnedLimits first;
   first.keep_in(path_);
-  EXPECT_EQ(first.find("http://a:80"), 0U);
-  first.note("http://a:80", 64);
-  first.note("https://b c", 8);
-  first.note("http://a:80", 32);
+  EXPECT_EQ(first.find("http://a:80"), Learned());
+  first.note("http://a:80", {64, 7});
+  first.note("https://b", {8, 0});
+  first.note("http://a:80", {32, 5'000'000});
   LearnedLimits second;
   second.keep_in(path_);
-  EXPECT_EQ(second.find("http://a:80"), 32U);
-  EXPECT_EQ(second.find("https://b c"), 8U);
+  EXPECT_EQ(second.find("http://a:80"), (Learned{32, 5'000'000}));
+  EXPECT_EQ(second.find("https://b"), (Learned{8, 0}));
 }
 
 TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
   LearnedLimits limits;
   for (std::size_t i = 1; i <= LearnedLimits::kEndpointsMax; ++i) {
-    limits.note("http://" + std::to_string(i), i);
+    limits.note("http://" + std::to_string(i), {.limit = i});
   }
-  limits.note("http://1", 5);
+  limits.note("http://1", {.limit = 5});
   limits.keep_in(path_);
-  limits.note("http://new", 7);
+  limits.note("http://new", {.limit = 7});
   LearnedLimits next;
   next.keep_in(path_);
-  EXPECT_EQ(next.find("http://1"), 5U);
-  EXPECT_EQ(next.find("http://2"), 0U);
-  EXPECT_EQ(next.find("http://new"), 7U);
+  EXPECT_EQ(next.find("http://1").limit, 5U);
+  EXPECT_EQ(next.find("http://2").limit, 0U);
+  EXPECT_EQ(next.find("http://new").limit, 7U);
 }
 
 TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
   std::ofstream(path_)
       << "\n0 http://a\n-4 http://a\n12http://a\n99999999999999999999 http://a\n 5 "
-         "http://a\n7\n7 \n200000 http://a\n9 http://b";
+         "http://a\n7\n7 \n200000 http://a\n9 http://b\n3 http://c x\n4 http://d 12 7";
   LearnedLimits limits;
   limits.keep_in(path_);
-  EXPECT_EQ(limits.find("http://a"), 0U);
-  EXPECT_EQ(limits.find("http://b"), 9U);
+  EXPECT_EQ(limits.find("http://a").limit, 0U);
+  // That of an older version.
+  EXPECT_EQ(limits.find("http://b"), (Learned{9, 0}));
+  EXPECT_EQ(limits.find("http://c"), (Learned{3, 0}));
+  EXPECT_EQ(limits.find("http://d"), (Learned{4, 12}));
 }
 
 TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {

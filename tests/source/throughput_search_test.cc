@@ -79,6 +79,29 @@ TEST(ThroughputSearch, ShortAnswersGetTheCapAtOnceAndLongOnesAfterThemFew) {
   EXPECT_EQ(run.search.limit(), 16U);
 }
 
+// With twice the rate of long answers, 20 short ones are under way in the latency: more of them
+// would only wait in the store's queue.
+TEST(ThroughputSearch, ShortAnswersOfANearStoreBeginWithAsManyAsItCanUse) {
+  Transfer run{.search = ThroughputSearch({.limit = 8, .bytes_per_second = 1'000'000'000})};
+  run.search.set_cap(128);
+  EXPECT_EQ(run.search.limit(), 8U);
+  run.answer_bytes = kShortAnswer;
+  run.latency_ns = 1'000'000;
+  run.go(far, 0.02);
+  EXPECT_TRUE(run.search.has_short_answers());
+  EXPECT_GE(run.search.limit(), 8U);
+  EXPECT_LE(run.search.limit(), 20U);
+}
+
+TEST(ThroughputSearch, ShortAnswersOfADistantStoreBeginWithTheCap) {
+  Transfer run{.search = ThroughputSearch({.limit = 32, .bytes_per_second = 500'000'000})};
+  run.search.set_cap(128);
+  run.answer_bytes = kShortAnswer;
+  run.latency_ns = 50'000'000;
+  run.go(far, 0.02);
+  EXPECT_EQ(run.search.limit(), 128U);
+}
+
 // 16 requests are long and 128 short: each search makes answers of the other kind.
 TEST(ThroughputSearch, AnswersWhoseLengthFollowsFromTheirNumberDoNotBeginSearchesForEver) {
   Transfer run;

@@ -14,11 +14,6 @@ namespace {
 // next ones.
 bool is_nearly(std::size_t in_flight, std::size_t limit) { return in_flight >= limit - limit / 4; }
 
-std::size_t start_of(const std::string& endpoint) {
-  const std::size_t learned = LearnedLimits::of_process().find(endpoint);
-  return learned != 0 ? learned : ThroughputSearch::kStart;
-}
-
 }  // namespace
 
 std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
@@ -36,7 +31,7 @@ std::shared_ptr<EndpointLimit> EndpointLimit::of(const std::string& endpoint) {
 }
 
 EndpointLimit::EndpointLimit(std::string endpoint)
-    : endpoint_(std::move(endpoint)), search_(start_of(endpoint_)) {}
+    : endpoint_(std::move(endpoint)), search_(LearnedLimits::of_process().find(endpoint_)) {}
 
 std::size_t EndpointLimit::limit() const {
   const MutexLock lock(mutex_);
@@ -73,7 +68,7 @@ void EndpointLimit::join(Member& member) {
 }
 
 void EndpointLimit::leave(Member& member) {
-  std::size_t learned = 0;
+  LearnedLimits::Learned learned;
   {
     const MutexLock lock(mutex_);
     std::erase(waiting_, &member);
@@ -85,7 +80,7 @@ void EndpointLimit::leave(Member& member) {
     search_.set_cap(cap_);
     wake_next();
   }
-  if (learned != 0) LearnedLimits::of_process().note(endpoint_, learned);
+  if (learned.limit != 0) LearnedLimits::of_process().note(endpoint_, learned);
 }
 
 bool EndpointLimit::begin(Member& member) {

@@ -35,12 +35,20 @@ void LearnedLimits::read(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    std::size_t limit = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), limit);
+    Learned learned;
+    const auto [end, error] =
+        std::from_chars(line.data(), line.data() + line.size(), learned.limit);
     const std::size_t digits = static_cast<std::size_t>(end - line.data());
-    if (error != std::errc() || limit == 0 || limit > kLimitMax) continue;
+    if (error != std::errc() || learned.limit == 0 || learned.limit > kLimitMax) continue;
     if (line.size() < digits + 2 || line[digits] != ' ') continue;
-    insert({std::string(line.substr(digits + 1)), limit});
+    const std::string_view rest = line.substr(digits + 1);
+    const std::string_view endpoint = rest.substr(0, rest.find(' '));
+    // A line of an older version has no rate.
+    if (rest.size() > endpoint.size() + 1) {
+      const std::string_view rate = rest.substr(endpoint.size() + 1);
+      std::from_chars(rate.data(), rate.data() + rate.size(), learned.bytes_per_second);
+    }
+    insert({std::string(endpoint), learned});
   }
 }
 
@@ -50,27 +58,29 @@ void LearnedLimits::insert(Entry entry) {
   if (entries_.size() > kEndpointsMax) entries_.pop_front();
 }
 
-std::size_t LearnedLimits::find(const std::string& endpoint) const {
+LearnedLimits::Learned LearnedLimits::find(const std::string& endpoint) const {
   const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (entry.endpoint == endpoint) return entry.limit;
+    if (entry.endpoint == endpoint) return entry.learned;
   }
-  return 0;
+  return {};
 }
 
 std::string LearnedLimits::text() const {
   std::string text;
-  for (const Entry& entry : entries_) text += fmt::format("{} {}\n", entry.limit, entry.endpoint);
+  for (const auto& [endpoint, learned] : entries_) {
+    text += fmt::format("{} {} {}\n", learned.limit, endpoint, learned.bytes_per_second);
+  }
   return text;
 }
 
-void LearnedLimits::note(const std::string& endpoint, std::size_t limit) {
+void LearnedLimits::note(const std::string& endpoint, const Learned& learned) {
   // The file is written in the order of the notes, and find() does not wait for the disk.
   const MutexLock file_lock(file_mutex_);
   std::string path, content;
   {
     const MutexLock lock(mutex_);
-    insert({endpoint, limit});
+    insert({endpoint, learned});
     path = path_;
     content = text();
   }

@@ -1,8 +1,10 @@
-// How many long requests at the same time gave the best throughput at each endpoint. Kept in a
-// file, so that the first epoch after a restart begins with this number and does not search for it.
+// How many long requests at the same time gave the best throughput at each endpoint, and which one.
+// Kept in a file, so that the first epoch after a restart begins with this number, does not search
+// for it, and knows how far it can read ahead at once.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -21,18 +23,23 @@ class LearnedLimits {
 
   // Reads the file and writes it after each change.
   void keep_in(std::string path);
-  // 0: not known.
-  std::size_t find(const std::string& endpoint) const;
-  void note(const std::string& endpoint, std::size_t limit);
+
+  struct Learned {
+    std::size_t limit = 0;               // 0: not known
+    std::uint64_t bytes_per_second = 0;  // 0: not known
+    bool operator==(const Learned&) const = default;
+  };
+  Learned find(const std::string& endpoint) const;
+  void note(const std::string& endpoint, const Learned& learned);
 
  private:
   struct Entry {
     std::string endpoint;
-    std::size_t limit = 0;
+    Learned learned;
   };
   void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
   void insert(Entry entry) ECHOLINE_REQUIRES(mutex_);
-  // One line per endpoint: its number, a space, its address.
+  // One line per endpoint: its number, its address, its rate, with spaces between them.
   std::string text() const ECHOLINE_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

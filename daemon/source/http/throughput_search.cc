@@ -13,9 +13,10 @@ void ThroughputSearch::set_cap(std::size_t cap) {
   begin_at(short_answers_ ? limit_ + more : std::max(limit_, start_));
 }
 
-std::size_t ThroughputSearch::learned() const {
-  if (short_answers_ || rate_ == 0) return 0;
-  return before_ != 0 ? before_ : limit_;
+LearnedLimits::Learned ThroughputSearch::learned() const {
+  if (short_answers_ || rate_ == 0) return {};
+  return {.limit = before_ != 0 ? before_ : limit_,
+          .bytes_per_second = static_cast<std::uint64_t>(1e9 * rate_)};
 }
 
 void ThroughputSearch::begin_at(std::size_t limit) {
@@ -43,8 +44,16 @@ bool ThroughputSearch::note_size(std::uint64_t bytes, std::uint64_t now_ns) {
   kinds_ = lasted_ns > 2 * kKindRestMaxNs ? 1 : std::min(kinds_ + 1, kKindsMax);
   kind_since_ns_ = now_ns;
   short_answers_ = is_short;
-  begin_at(short_answers_ ? cap_ : start_);
+  begin_at(short_answers_ ? short_start() : start_);
   return true;
+}
+
+std::size_t ThroughputSearch::short_start() const {
+  if (long_rate_ == 0 || latency_ns_ == 0) return cap_;
+  const double requests =
+      std::ceil(2 * long_rate_ * static_cast<double>(latency_ns_) / mean_bytes_);
+  return static_cast<std::size_t>(
+      std::min(std::max(requests, static_cast<double>(start_)), static_cast<double>(cap_)));
 }
 
 void ThroughputSearch::use_all() {
@@ -126,6 +135,7 @@ void ThroughputSearch::note_rate(const Window& window, double rate, std::uint64_
 }
 
 void ThroughputSearch::close(double rate, std::size_t most) {
+  if (!short_answers_) long_rate_ = rate;
   // A trial is running: this window decides about it.
   if (before_ != 0) {
     judge(rate);

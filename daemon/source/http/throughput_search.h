@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "source/http/learned_limits.h"
 #include "source/http/rate_curve.h"
 
 namespace echoline::source {
@@ -32,8 +33,8 @@ struct AnswerSeen {
 //
 // The size of the answers decides where a search begins: long answers with few requests, or with
 // what an earlier search has found, and a step up (down where the store is near); short ones at the
-// cap and with a large step down. Tiny ones get the cap without any trial. A search begins again
-// when the answers become short or long. Not thread-safe.
+// cap, or at what a near store can need, and with a large step down. Tiny ones get the cap without
+// any trial. A search begins again when the answers become short or long. Not thread-safe.
 class ThroughputSearch {
  public:
   static constexpr std::uint64_t kWindowNs = 250'000'000;  // at least, and two answers per request
@@ -56,14 +57,17 @@ class ThroughputSearch {
   // first.
   static constexpr double kFallenShare = 0.7;
 
-  // `start`: the limit with which a search for long answers begins.
-  explicit ThroughputSearch(std::size_t start = kStart) : start_(start) {}
+  // `learned`: what an earlier search for long answers has found.
+  explicit ThroughputSearch(const LearnedLimits::Learned& learned = {})
+      : start_(learned.limit != 0 ? learned.limit : kStart),
+        long_rate_(1e-9 * static_cast<double>(learned.bytes_per_second)) {}
 
   // A higher cap is usable at once by short answers; long ones reach it step by step.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
-  // The limit that gave long answers their best rate; 0 if none was measured in this search.
-  std::size_t learned() const;
+  // The limit that gave long answers their best rate, and that rate; nothing if none was measured
+  // in this search.
+  LearnedLimits::Learned learned() const;
   // The rates of the windows that count. They outlast a search: the next one adds to them. Tiny
   // answers have none.
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
@@ -87,6 +91,9 @@ class ThroughputSearch {
   bool note_size(std::uint64_t bytes, std::uint64_t now_ns);
   // The cap, without a trial.
   void use_all();
+  // Where a search for short answers begins: with them, twice the rate of long ones takes as many
+  // requests.
+  std::size_t short_start() const;
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
   // What a distant store with this rate needs at least; kLimitMin for a near one.
@@ -102,6 +109,7 @@ class ThroughputSearch {
   void go_back();
 
   const std::size_t start_;
+  double long_rate_;  // bytes/ns of the last long answers; 0: not known
   std::size_t cap_ = 0;
   std::size_t limit_ = 0;
   std::size_t before_ = 0;  // the limit that a trial is compared with; 0: no trial
