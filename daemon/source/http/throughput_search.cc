@@ -10,11 +10,11 @@ void ThroughputSearch::set_cap(std::size_t cap) {
   const std::size_t more = cap > cap_ ? cap - cap_ : 0;
   cap_ = cap;
   // Long answers begin again with few requests; short ones may use the new room at once.
-  begin_at(short_answers_ ? limit_ + more : std::max(limit_, start_));
+  begin_at(kind_.is_short() ? limit_ + more : std::max(limit_, start_));
 }
 
 LearnedLimits::Learned ThroughputSearch::learned() const {
-  if (short_answers_ || rate_ == 0) return {};
+  if (kind_.is_short() || rate_ == 0) return {};
   return {.limit = before_ != 0 ? before_ : limit_,
           .bytes_per_second = static_cast<std::uint64_t>(1e9 * rate_)};
 }
@@ -22,36 +22,18 @@ LearnedLimits::Learned ThroughputSearch::learned() const {
 void ThroughputSearch::begin_at(std::size_t limit) {
   before_ = 0;
   // The direction in which most stores improve for this size (see the header).
-  downwards_ = short_answers_;
-  step_ = short_answers_ ? kFirstStep : kStep;
+  downwards_ = kind_.is_short();
+  step_ = kind_.is_short() ? kFirstStep : kStep;
   rate_ = 0;
   rest_ = 0;
   next_rest_ = 1;
   set_limit(std::min(limit, cap_));
 }
 
-bool ThroughputSearch::note_size(std::uint64_t bytes, std::uint64_t now_ns) {
-  // A moving mean over about eight answers. A single very long one does not make all of them long.
-  mean_bytes_ += (std::min(static_cast<double>(bytes), 2 * kLongBytes) - mean_bytes_) / 8;
-  // Between the two sizes the present kind stays.
-  if (mean_bytes_ >= kShortBytes && mean_bytes_ <= kLongBytes) return false;
-  const bool is_short = mean_bytes_ < kShortBytes;
-  // More requests are shorter ones, so a search can change the kind itself. So that it does not
-  // begin again and again, a kind lasts twice as long as the one before, up to kKindRestMaxNs.
-  const std::uint64_t lasted_ns = now_ns - kind_since_ns_;
-  const std::uint64_t rest_ns = kinds_ < 2 ? 0 : kWindowNs << (kinds_ - 2);
-  if (is_short == short_answers_ || lasted_ns < rest_ns) return false;
-  kinds_ = lasted_ns > 2 * kKindRestMaxNs ? 1 : std::min(kinds_ + 1, kKindsMax);
-  kind_since_ns_ = now_ns;
-  short_answers_ = is_short;
-  begin_at(short_answers_ ? short_start() : start_);
-  return true;
-}
-
 std::size_t ThroughputSearch::short_start() const {
   if (long_rate_ == 0 || latency_ns_ == 0) return cap_;
   const double requests =
-      std::ceil(2 * long_rate_ * static_cast<double>(latency_ns_) / mean_bytes_);
+      std::ceil(2 * long_rate_ * static_cast<double>(latency_ns_) / kind_.mean_bytes());
   return static_cast<std::size_t>(
       std::min(std::max(requests, static_cast<double>(start_)), static_cast<double>(cap_)));
 }
@@ -83,18 +65,19 @@ void ThroughputSearch::note_disturbance() {
 std::size_t ThroughputSearch::fewest(double rate) const {
   const double in_flight = rate * static_cast<double>(latency_ns_);  // bytes
   const auto requests =
-      static_cast<std::size_t>(std::ceil(in_flight / std::min(mean_bytes_, kShortestBytes)));
+      static_cast<std::size_t>(std::ceil(in_flight / std::min(kind_.mean_bytes(), kShortestBytes)));
   return std::min(std::max(requests, kLimitMin), cap_);
 }
 
 void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted,
                              std::uint64_t now_ns) {
   // Small answers are look-ups, whose rate says nothing.
-  if (answer.bytes < kRatedMin || note_size(answer.bytes, now_ns)) return;
+  if (answer.bytes < kRatedMin) return;
+  if (kind_.note(answer.bytes, now_ns)) return begin_at(kind_.is_short() ? short_start() : start_);
   if (answer.waited_ns != 0 && (latency_ns_ == 0 || answer.waited_ns < latency_ns_)) {
     latency_ns_ = answer.waited_ns;
   }
-  if (mean_bytes_ < kTinyBytes) return use_all();
+  if (kind_.mean_bytes() < kTinyBytes) return use_all();
   if (settling_ > 0) {
     // With low demand there are fewer requests from before the change than counted.
     settling_ = std::min(settling_, in_flight) - 1;
@@ -128,14 +111,14 @@ void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bo
 
 void ThroughputSearch::note_rate(const Window& window, double rate, std::uint64_t now_ns) {
   const auto ends = static_cast<double>(window.ends);
-  rates_[short_answers_ ? 1 : 0].add({.in_flight = static_cast<double>(window.in_flight) / ends,
-                                      .bytes_per_second = 1e9 * rate,
-                                      .answer_bytes = static_cast<double>(window.bytes) / ends,
-                                      .last_ns = now_ns});
+  rates_[kind_.is_short() ? 1 : 0].add({.in_flight = static_cast<double>(window.in_flight) / ends,
+                                        .bytes_per_second = 1e9 * rate,
+                                        .answer_bytes = static_cast<double>(window.bytes) / ends,
+                                        .last_ns = now_ns});
 }
 
 void ThroughputSearch::close(double rate, std::size_t most) {
-  if (!short_answers_) long_rate_ = rate;
+  if (!kind_.is_short()) long_rate_ = rate;
   // A trial is running: this window decides about it.
   if (before_ != 0) {
     judge(rate);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "source/http/answer_kind.h"
 #include "source/http/learned_limits.h"
 #include "source/http/rate_curve.h"
 
@@ -41,16 +42,12 @@ class ThroughputSearch {
   static constexpr std::size_t kLimitMin = 4;
   static constexpr std::size_t kStart = 16;  // for long answers
   static constexpr std::size_t kFirstStep = 8, kStep = 2;
-  // Answers count as short below the first size, and as long again above the second.
-  static constexpr double kShortBytes = 256 << 10, kLongBytes = 512 << 10;
   // Of the shortest of the long answers (RequestCoalescer::kRequestBytes).
   static constexpr double kShortestBytes = 1 << 20;
   static constexpr std::uint64_t kRatedMin = 4096;  // smaller answers are look-ups: ignored
   // Smaller answers take the time of the latency only, so fewer requests are never faster.
   static constexpr double kTinyBytes = 32 << 10;
-  static constexpr std::uint32_t kRestMax = 64;   // windows
-  static constexpr std::uint32_t kKindsMax = 10;  // that are told apart
-  static constexpr std::uint64_t kKindRestMaxNs = kWindowNs << (kKindsMax - 2);
+  static constexpr std::uint32_t kRestMax = 64;  // windows
   static constexpr double kKeepShare = 0.95;
   static constexpr double kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
@@ -71,7 +68,7 @@ class ThroughputSearch {
   // The rates of the windows that count. They outlast a search: the next one adds to them. Tiny
   // answers have none.
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
-  bool has_short_answers() const { return short_answers_; }
+  bool has_short_answers() const { return kind_.is_short(); }
 
   // A request has ended; it was one of `in_flight`. `wanted`: the demand was close to the limit.
   void ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted, std::uint64_t now_ns);
@@ -87,8 +84,6 @@ class ThroughputSearch {
     std::size_t most = 0;       // requests in flight
     std::size_t in_flight = 0;  // at each end, summed
   };
-  // Notes the size of an answer; true if a new search has begun because of it.
-  bool note_size(std::uint64_t bytes, std::uint64_t now_ns);
   // The cap, without a trial.
   void use_all();
   // Where a search for short answers begins: with them, twice the rate of long ones takes as many
@@ -115,10 +110,7 @@ class ThroughputSearch {
   std::size_t before_ = 0;  // the limit that a trial is compared with; 0: no trial
   std::size_t step_ = kStep;
   bool downwards_ = false;
-  bool short_answers_ = false;
-  std::uint32_t kinds_ = 0;  // in sequence, none of which lasted long
-  std::uint64_t kind_since_ns_ = 0;
-  double mean_bytes_ = 1 << 20;  // of the last answers; at first a guess
+  AnswerKind kind_;
   // The least time from a request to the first byte of its answer, ever seen: later ones contain
   // the queue that the requests make themselves. 0: none yet.
   std::uint64_t latency_ns_ = 0;
