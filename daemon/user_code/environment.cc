@@ -21,9 +21,13 @@ constexpr std::string_view kPassed[] = {
 };
 constexpr const char* kSet[] = {
     // As many processes as workers: threads of their libraries would only compete.
-    "OMP_NUM_THREADS=1",     "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-    "NUMEXPR_NUM_THREADS=1", "RAYON_NUM_THREADS=1",    "TOKENIZERS_PARALLELISM=false",
-    "CUDA_VISIBLE_DEVICES=", "PYTHONHASHSEED=0",       "PYTHONUNBUFFERED=1"};
+    "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1", "NUMEXPR_NUM_THREADS=1",
+    "RAYON_NUM_THREADS=1", "TOKENIZERS_PARALLELISM=false",
+    "CUDA_VISIBLE_DEVICES=", "PYTHONHASHSEED=0", "PYTHONUNBUFFERED=1",
+    // Freed arrays stay in the process, for those of the next sample: else each sample's pages are
+    // taken from the kernel, filled with zeros, and given back. These are the highest values that
+    // malloc of glibc finds by itself.
+    "MALLOC_MMAP_THRESHOLD_=33554432", "MALLOC_TRIM_THRESHOLD_=67108864"};
 
 // Not looked up in PATH, whose folders can belong to the user.
 constexpr const char* kSetpriv = "/usr/bin/setpriv";

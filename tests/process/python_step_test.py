@@ -207,6 +207,16 @@ class PythonStep(PythonCase):
         wait_until(lambda: len(workers_of(self.source)) == 2, "the workers")
         daemon.check_orderly_stop(may_leave=["trainers.json"])
 
+    def test_memory_of_freed_arrays_stays_in_the_worker(self):
+        with self.daemon("page_faults", "worker: {as: int64}, faults: {as: int64}") as daemon:
+            calls = collections.defaultdict(list)
+            for row in self.rows(daemon).values():
+                calls[int(row["worker"])].append(int(row["faults"]))
+        # The first calls take the memory: 2,304 pages.
+        self.assertTrue(any(len(of_one) > 4 for of_one in calls.values()), calls)
+        for of_one in calls.values():
+            self.assertLess(sum(sorted(of_one)[:len(of_one) // 2]), 100 * len(of_one), of_one)
+
     def test_a_worker_sees_no_secrets_and_no_descriptors_of_the_daemon(self):
         secret = {"AWS_SECRET_ACCESS_KEY": "hidden-1", "GOOGLE_APPLICATION_CREDENTIALS": "/hidden-2", "MY_TOKEN": "hidden-3"}
         with self.daemon("surroundings", "text: {as: uint8, max_length: 60000}", environment=secret) as daemon:

@@ -5,6 +5,7 @@ import ctypes
 import os
 import pathlib
 import random
+import resource
 import sys
 import threading
 import time
@@ -31,6 +32,14 @@ def noise(sample, rng):
             "boxes": np.arange(4 * (int(sample["label"]) % 3), dtype=np.float32).reshape(-1, 4),
             "short": image[: int(sample["label"]) % 5].reshape(-1)[:50].astype(np.int32),
             "worker": os.getpid()}
+
+
+def page_faults(sample, rng):
+    """Those of a call that makes and frees arrays of 9 MB."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    arrays = [np.ones(3 << 20, np.uint8) for _ in range(3)]
+    del arrays
+    return {"worker": os.getpid(), "faults": resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before}
 
 
 def chunk(samples, rngs):
