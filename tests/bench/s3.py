@@ -32,6 +32,7 @@ class Store:
         self.server = Server("s3_server.py", "--dir", folder / "s3", "--bucket", BUCKET)
         self.tars, self.records = put_tars(self.server, tars, megabytes), tars * megabytes * 1_000_000 // (RECORD + 1024)
         self.endpoint = self.server.facts["endpoint"]
+        self.pids = [self.server.process.pid]  # of what serves it
         keys = {"AWS_ACCESS_KEY_ID": self.server.facts["access_key"], "AWS_SECRET_ACCESS_KEY": self.server.facts["secret_key"]}
         self.environment = os.environ | keys | {
             "AWS_ENDPOINT_URL": self.endpoint, "S3_ENDPOINT_URL": self.endpoint, "AWS_DEFAULT_REGION": "us-east-1"}

@@ -10,7 +10,7 @@ import tempfile
 
 from s3 import PEERS, Store, StreamOptions, fastest
 from suite import peers
-from suite.rounds import Table, busy_share, interleave, processors
+from suite.rounds import Table, busy_share, family_cpu_seconds, interleave, processors
 from support.daemon_process import Daemon
 from support.programs import free_port
 from transfers import RECORD, Shaped, curl, one_run, stream_of
@@ -33,6 +33,7 @@ def behind(store, proxy):
     """The same store at the address of the proxy."""
     shaped = copy.copy(store)
     shaped.endpoint = proxy.endpoint
+    shaped.pids = [*store.pids, proxy.process.pid]
     shaped.environment = store.environment | {"AWS_ENDPOINT_URL": proxy.endpoint, "S3_ENDPOINT_URL": proxy.endpoint}
     return shaped
 
@@ -43,7 +44,7 @@ def daemon_epochs(store, stream, folder):
         pathlib.Path(folder, "run", "trainers.json").unlink()
     with Daemon(stream, memory="2GiB", environment=store.environment, metrics=free_port(),
                 folder=pathlib.Path(folder)) as daemon:
-        return one_run(daemon, 1, LATER_EPOCHS)
+        return one_run(daemon, 1, LATER_EPOCHS, servers=store.pids)
 
 
 def receive_only(store, folder):
@@ -51,10 +52,10 @@ def receive_only(store, folder):
     size = store.records * (RECORD + 1024)
 
     def with_connections(parallel):
-        before = processors()
+        before, servers = processors(), sum(map(family_cpu_seconds, store.pids))
         rate, cpu = curl(store.endpoint, store.server.facts, store.tars, parallel, folder)
-        after = processors()
-        return rate, cpu, busy_share(before, after), (after[0] - before[0]) / size * 1e9 - cpu
+        servers = sum(map(family_cpu_seconds, store.pids)) - servers
+        return rate, cpu, busy_share(before, processors()), servers / size * 1e9
     return max(map(with_connections, (4, 16)))
 
 

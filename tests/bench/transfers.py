@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import time
 
-from suite.rounds import busy_share, children_cpu_seconds, cpu_seconds, processors
+from suite.rounds import busy_share, children_cpu_seconds, cpu_seconds, family_cpu_seconds, processors
 from support.daemon_process import Daemon, stream_yaml
 from support.programs import binary, free_port
 from support.server_process import Server
@@ -110,14 +110,15 @@ def echoline(daemon, epochs):
     return report["bytes"] / seconds / 1e6, cpu / size * 1e9
 
 
-def one_run(daemon, *parts):
-    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store, busy share of all processors, CPU-seconds of all
-    other processes per GB)] of each part of one trainer's run. A part is a number of epochs. The first part includes the trainer's start in this process, without its
-    imports."""
+def one_run(daemon, *parts, servers=()):
+    """[(MB/s, CPU-seconds of daemon and trainer per GB from the store, busy share of all processors, CPU-seconds of the
+    processes `servers` per GB)] of each part of one trainer's run. A part is a number of epochs. The first part includes
+    the trainer's start in this process, without its imports."""
     import echoline as library
     def state():
         fetched = sum(daemon.metric_lines("echoline_source_bytes_total").values())
-        return fetched, cpu_seconds(daemon.process.pid) + time.process_time(), processors()
+        return (fetched, cpu_seconds(daemon.process.pid) + time.process_time(), processors(),
+                sum(map(family_cpu_seconds, servers)))
     found, size = [], 0
     before = state()
     begin = time.perf_counter()
@@ -128,9 +129,8 @@ def one_run(daemon, *parts):
             end = time.perf_counter()
             now = state()
             fetched, cpu = now[0] - before[0], now[1] - before[1]
-            others = now[2][0] - before[2][0] - cpu
             found.append((size / (end - begin) / 1e6, cpu / fetched * 1e9, busy_share(before[2], now[2]),
-                          others / fetched * 1e9))
+                          (now[3] - before[3]) / fetched * 1e9))
             before, begin, size = now, end, 0
     return found
 

@@ -12,8 +12,6 @@
 namespace echoline::source {
 namespace {
 
-using Learned = LearnedLimits::Learned;
-
 class LearnedLimitsTest : public testing::Test {
  protected:
   serve::ScratchFolder folder_;
@@ -23,14 +21,16 @@ class LearnedLimitsTest : public testing::Test {
 TEST_F(LearnedLimitsTest, ASecondProcessKnowsWhatTheFirstNoted) {
   LearnedLimits first;
   first.keep_in(path_);
-  EXPECT_EQ(first.find("http://a:80"), Learned());
+  EXPECT_EQ(first.find("http://a:80"), LearnedLimit());
   first.note("http://a:80", {64, 7});
-  first.note("https://b", {8, 0});
+  first.note("https://b c", {8, 0});
+  first.note("https://b", {4, 1});
   first.note("http://a:80", {32, 5'000'000});
   LearnedLimits second;
   second.keep_in(path_);
-  EXPECT_EQ(second.find("http://a:80"), (Learned{32, 5'000'000}));
-  EXPECT_EQ(second.find("https://b"), (Learned{8, 0}));
+  EXPECT_EQ(second.find("http://a:80"), (LearnedLimit{32, 5'000'000}));
+  EXPECT_EQ(second.find("https://b c"), (LearnedLimit{8, 0}));
+  EXPECT_EQ(second.find("https://b"), (LearnedLimit{4, 1}));
 }
 
 TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
@@ -51,14 +51,16 @@ TEST_F(LearnedLimitsTest, OnlyTheNewestAreKept) {
 TEST_F(LearnedLimitsTest, LinesThatAreWrongAreIgnored) {
   std::ofstream(path_)
       << "\n0 http://a\n-4 http://a\n12http://a\n99999999999999999999 http://a\n 5 "
-         "http://a\n7\n7 \n200000 http://a\n9 http://b\n3 http://c x\n4 http://d 12 7";
+         "http://a\n7\n7 \n200000 http://a\n12x http://a 5\n9 http://b\n"
+         "3 http://c 12x\n4 http://d 12";
   LearnedLimits limits;
   limits.keep_in(path_);
-  EXPECT_EQ(limits.find("http://a").limit, 0U);
+  EXPECT_EQ(limits.find("http://a"), LearnedLimit());
+  EXPECT_EQ(limits.find(""), LearnedLimit());
   // That of an older version.
-  EXPECT_EQ(limits.find("http://b"), (Learned{9, 0}));
-  EXPECT_EQ(limits.find("http://c"), (Learned{3, 0}));
-  EXPECT_EQ(limits.find("http://d"), (Learned{4, 12}));
+  EXPECT_EQ(limits.find("http://b"), (LearnedLimit{9, 0}));
+  EXPECT_EQ(limits.find("http://c"), LearnedLimit());
+  EXPECT_EQ(limits.find("http://d"), (LearnedLimit{4, 12}));
 }
 
 TEST_F(LearnedLimitsTest, AnEndpointBeginsWithWhatItsLastStreamFound) {

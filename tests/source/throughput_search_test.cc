@@ -79,27 +79,35 @@ TEST(ThroughputSearch, ShortAnswersGetTheCapAtOnceAndLongOnesAfterThemFew) {
   EXPECT_EQ(run.search.limit(), 16U);
 }
 
-// With twice the rate of long answers, 20 short ones are under way in the latency: more of them
-// would only wait in the store's queue.
-TEST(ThroughputSearch, ShortAnswersOfANearStoreBeginWithAsManyAsItCanUse) {
-  Transfer run{.search = ThroughputSearch({.limit = 8, .bytes_per_second = 1'000'000'000})};
+// The limit at the beginning of short answers, where long ones have 8 requests.
+std::size_t short_start(std::uint64_t bytes, std::uint64_t latency_ns,
+                        std::uint64_t bytes_per_second = 1'000'000'000) {
+  Transfer run{.search = ThroughputSearch({.limit = 8, .bytes_per_second = bytes_per_second}),
+               .answer_bytes = bytes,
+               .latency_ns = latency_ns};
   run.search.set_cap(128);
   EXPECT_EQ(run.search.limit(), 8U);
-  run.answer_bytes = kShortAnswer;
-  run.latency_ns = 1'000'000;
-  run.go(far, 0.02);
-  EXPECT_TRUE(run.search.has_short_answers());
-  EXPECT_GE(run.search.limit(), 8U);
-  EXPECT_LE(run.search.limit(), 20U);
+  while (!run.search.has_short_answers()) run.go(far, 1e-9);
+  return run.search.limit();
 }
 
-TEST(ThroughputSearch, ShortAnswersOfADistantStoreBeginWithTheCap) {
-  Transfer run{.search = ThroughputSearch({.limit = 32, .bytes_per_second = 500'000'000})};
+TEST(ThroughputSearch, ShortAnswersOfANearStoreBeginWithWhatBringsTwiceTheRateOfLongOnes) {
+  EXPECT_EQ(short_start(100'000, 1'000'000), 20U);
+  EXPECT_EQ(short_start(50'000, 1'000'000), 40U);
+  EXPECT_EQ(short_start(100'000, 1'000), 8U) << "not fewer than long ones";
+  EXPECT_EQ(short_start(100'000, 100'000'000), 128U) << "not more than the cap";
+  EXPECT_EQ(short_start(100'000, 0), 128U) << "the latency is not known";
+  EXPECT_EQ(short_start(100'000, 1'000'000, 0), 128U) << "the rate is not known";
+}
+
+TEST(ThroughputSearch, ASecondStreamOfANearStoreAddsNoRequestsForShortAnswers) {
+  Transfer run{.search = ThroughputSearch({.limit = 8, .bytes_per_second = 1'000'000'000}),
+               .answer_bytes = kShortAnswer,
+               .latency_ns = 1'000'000};
   run.search.set_cap(128);
-  run.answer_bytes = kShortAnswer;
-  run.latency_ns = 50'000'000;
-  run.go(far, 0.02);
-  EXPECT_EQ(run.search.limit(), 128U);
+  while (!run.search.has_short_answers()) run.go(far, 1e-9);
+  run.search.set_cap(256);
+  EXPECT_EQ(run.search.limit(), 20U);
 }
 
 // 16 requests are long and 128 short: each search makes answers of the other kind.

@@ -11,9 +11,11 @@ class AnswerKind {
  public:
   // Answers count as short below the first size, and as long again above the second.
   static constexpr double kShortBytes = 256 << 10, kLongBytes = 512 << 10;
-  static constexpr std::uint32_t kKindsMax = 10;  // that are told apart
+  // A kind lasts so long at least after the second change in a row, twice as long after each
+  // further one, up to kRestMaxNs.
   static constexpr std::uint64_t kRestNs = 250'000'000;
-  static constexpr std::uint64_t kRestMaxNs = kRestNs << (kKindsMax - 2);
+  static constexpr std::uint32_t kChangesMax = 10;
+  static constexpr std::uint64_t kRestMaxNs = kRestNs << (kChangesMax - 2);
 
   // Takes the size of the next answer; true if the kind has changed.
   bool note(std::uint64_t bytes, std::uint64_t now_ns);
@@ -23,7 +25,7 @@ class AnswerKind {
  private:
   double mean_bytes_ = 1 << 20;  // at first a guess
   bool is_short_ = false;
-  std::uint32_t kinds_ = 0;  // in sequence, none of which lasted long
+  std::uint32_t changes_ = 0;  // in a row, each soon after the one before
   std::uint64_t since_ns_ = 0;
 };
 

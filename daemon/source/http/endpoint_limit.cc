@@ -68,7 +68,7 @@ void EndpointLimit::join(Member& member) {
 }
 
 void EndpointLimit::leave(Member& member) {
-  LearnedLimits::Learned learned;
+  LearnedLimit learned;
   {
     const MutexLock lock(mutex_);
     std::erase(waiting_, &member);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -15,6 +17,15 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 64 << 10;
 constexpr std::size_t kLimitMax = 100'000;
+
+// Nothing for anything else than digits, or for too many of them.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (text.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
 
 }  // namespace
 
@@ -35,20 +46,16 @@ void LearnedLimits::read(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    Learned learned;
-    const auto [end, error] =
-        std::from_chars(line.data(), line.data() + line.size(), learned.limit);
-    const std::size_t digits = static_cast<std::size_t>(end - line.data());
-    if (error != std::errc() || learned.limit == 0 || learned.limit > kLimitMax) continue;
-    if (line.size() < digits + 2 || line[digits] != ' ') continue;
-    const std::string_view rest = line.substr(digits + 1);
-    const std::string_view endpoint = rest.substr(0, rest.find(' '));
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    std::string_view endpoint = line.substr(space + 1);
+    const auto limit = number_of(line.substr(0, space));
     // A line of an older version has no rate.
-    if (rest.size() > endpoint.size() + 1) {
-      const std::string_view rate = rest.substr(endpoint.size() + 1);
-      std::from_chars(rate.data(), rate.data() + rate.size(), learned.bytes_per_second);
-    }
-    insert({std::string(endpoint), learned});
+    const std::size_t last = endpoint.rfind(' ');
+    const auto rate = number_of(last == std::string_view::npos ? "" : endpoint.substr(last + 1));
+    if (rate) endpoint = endpoint.substr(0, last);
+    if (!limit || *limit == 0 || *limit > kLimitMax || endpoint.empty()) continue;
+    insert({std::string(endpoint), {.limit = *limit, .bytes_per_second = rate.value_or(0)}});
   }
 }
 
@@ -58,7 +65,7 @@ void LearnedLimits::insert(Entry entry) {
   if (entries_.size() > kEndpointsMax) entries_.pop_front();
 }
 
-LearnedLimits::Learned LearnedLimits::find(const std::string& endpoint) const {
+LearnedLimit LearnedLimits::find(const std::string& endpoint) const {
   const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
     if (entry.endpoint == endpoint) return entry.learned;
@@ -74,7 +81,7 @@ std::string LearnedLimits::text() const {
   return text;
 }
 
-void LearnedLimits::note(const std::string& endpoint, const Learned& learned) {
+void LearnedLimits::note(const std::string& endpoint, const LearnedLimit& learned) {
   // The file is written in the order of the notes, and find() does not wait for the disk.
   const MutexLock file_lock(file_mutex_);
   std::string path, content;

@@ -1,15 +1,15 @@
-// How many long requests at the same time gave the best throughput at each endpoint, and which one.
-// Kept in a file, so that the first epoch after a restart begins with this number, does not search
-// for it, and knows how far it can read ahead at once.
+// How many long requests at the same time gave the best throughput at each endpoint, and that
+// throughput. Kept in a file, so that the first epoch after a restart need not search, and short
+// answers of a near store begin with few requests.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
 
 #include "base/mutex.h"
+#include "source/http/learned_limit.h"
 
 namespace echoline::source {
 
@@ -24,18 +24,13 @@ class LearnedLimits {
   // Reads the file and writes it after each change.
   void keep_in(std::string path);
 
-  struct Learned {
-    std::size_t limit = 0;               // 0: not known
-    std::uint64_t bytes_per_second = 0;  // 0: not known
-    bool operator==(const Learned&) const = default;
-  };
-  Learned find(const std::string& endpoint) const;
-  void note(const std::string& endpoint, const Learned& learned);
+  LearnedLimit find(const std::string& endpoint) const;
+  void note(const std::string& endpoint, const LearnedLimit& learned);
 
  private:
   struct Entry {
     std::string endpoint;
-    Learned learned;
+    LearnedLimit learned;
   };
   void read(std::string_view text) ECHOLINE_REQUIRES(mutex_);
   void insert(Entry entry) ECHOLINE_REQUIRES(mutex_);

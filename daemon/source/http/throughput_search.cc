@@ -9,11 +9,13 @@ namespace echoline::source {
 void ThroughputSearch::set_cap(std::size_t cap) {
   const std::size_t more = cap > cap_ ? cap - cap_ : 0;
   cap_ = cap;
-  // Long answers begin again with few requests; short ones may use the new room at once.
-  begin_at(kind_.is_short() ? limit_ + more : std::max(limit_, start_));
+  // Long answers begin again with few requests; short ones may use the new room at once, as far as
+  // they need it.
+  begin_at(kind_.is_short() ? std::min(limit_ + more, std::max(limit_, short_start()))
+                            : std::max(limit_, start_));
 }
 
-LearnedLimits::Learned ThroughputSearch::learned() const {
+LearnedLimit ThroughputSearch::learned() const {
   if (kind_.is_short() || rate_ == 0) return {};
   return {.limit = before_ != 0 ? before_ : limit_,
           .bytes_per_second = static_cast<std::uint64_t>(1e9 * rate_)};
@@ -33,7 +35,7 @@ void ThroughputSearch::begin_at(std::size_t limit) {
 std::size_t ThroughputSearch::short_start() const {
   if (long_rate_ == 0 || latency_ns_ == 0) return cap_;
   const double requests =
-      std::ceil(2 * long_rate_ * static_cast<double>(latency_ns_) / kind_.mean_bytes());
+      std::ceil(2 * long_rate_ * static_cast<double>(latency_ns_) / short_bytes_);
   return static_cast<std::size_t>(
       std::min(std::max(requests, static_cast<double>(start_)), static_cast<double>(cap_)));
 }
@@ -73,7 +75,10 @@ void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bo
                              std::uint64_t now_ns) {
   // Small answers are look-ups, whose rate says nothing.
   if (answer.bytes < kRatedMin) return;
-  if (kind_.note(answer.bytes, now_ns)) return begin_at(kind_.is_short() ? short_start() : start_);
+  if (kind_.note(answer.bytes, now_ns)) {
+    short_bytes_ = static_cast<double>(answer.bytes);
+    return begin_at(kind_.is_short() ? short_start() : start_);
+  }
   if (answer.waited_ns != 0 && (latency_ns_ == 0 || answer.waited_ns < latency_ns_)) {
     latency_ns_ = answer.waited_ns;
   }
@@ -118,7 +123,6 @@ void ThroughputSearch::note_rate(const Window& window, double rate, std::uint64_
 }
 
 void ThroughputSearch::close(double rate, std::size_t most) {
-  if (!kind_.is_short()) long_rate_ = rate;
   // A trial is running: this window decides about it.
   if (before_ != 0) {
     judge(rate);
@@ -133,6 +137,7 @@ void ThroughputSearch::close(double rate, std::size_t most) {
   if (rate_ == 0 && latency_ns_ != 0) downwards_ = true;  // try_limit() spares a distant store
   // Smoothed, because the rate of a window is noisy; but not where it shows that more are needed.
   rate_ = rate_ == 0 || limit_ < fewest(rate) ? rate : (rate_ + rate) / 2;
+  if (!kind_.is_short()) long_rate_ = rate_;
   if (limit_ < fewest(rate_)) {
     set_limit(fewest(rate_));
   } else if (rest_ > 0) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "source/http/answer_kind.h"
-#include "source/http/learned_limits.h"
+#include "source/http/learned_limit.h"
 #include "source/http/rate_curve.h"
 
 namespace echoline::source {
@@ -55,16 +55,16 @@ class ThroughputSearch {
   static constexpr double kFallenShare = 0.7;
 
   // `learned`: what an earlier search for long answers has found.
-  explicit ThroughputSearch(const LearnedLimits::Learned& learned = {})
+  explicit ThroughputSearch(const LearnedLimit& learned = {})
       : start_(learned.limit != 0 ? learned.limit : kStart),
         long_rate_(1e-9 * static_cast<double>(learned.bytes_per_second)) {}
 
   // A higher cap is usable at once by short answers; long ones reach it step by step.
   void set_cap(std::size_t cap);
   std::size_t limit() const { return limit_; }
-  // The limit that gave long answers their best rate, and that rate; nothing if none was measured
-  // in this search.
-  LearnedLimits::Learned learned() const;
+  // The limit that gave long answers their best rate, and the rate there; nothing if none was
+  // measured in this search.
+  LearnedLimit learned() const;
   // The rates of the windows that count. They outlast a search: the next one adds to them. Tiny
   // answers have none.
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
@@ -86,8 +86,8 @@ class ThroughputSearch {
   };
   // The cap, without a trial.
   void use_all();
-  // Where a search for short answers begins: with them, twice the rate of long ones takes as many
-  // requests.
+  // Where a search for short answers begins: with so many requests as bring twice the rate of long
+  // answers, but not with fewer than those.
   std::size_t short_start() const;
   // Begins a search: forgets the trial and the rest.
   void begin_at(std::size_t limit);
@@ -104,7 +104,8 @@ class ThroughputSearch {
   void go_back();
 
   const std::size_t start_;
-  double long_rate_;  // bytes/ns of the last long answers; 0: not known
+  double long_rate_;        // bytes/ns of the last long answers; 0: not known
+  double short_bytes_ = 0;  // of the answer with which the short ones began
   std::size_t cap_ = 0;
   std::size_t limit_ = 0;
   std::size_t before_ = 0;  // the limit that a trial is compared with; 0: no trial

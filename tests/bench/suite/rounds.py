@@ -22,6 +22,12 @@ def cpu_seconds(pid):
     return time.clock_gettime((~int(pid)) << 3 | cpu_of_a_process)
 
 
+def family_cpu_seconds(pid):
+    """CPU time of a process and its children, which run."""
+    children = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return cpu_seconds(pid) + sum(cpu_seconds(child) for file in children for child in file.read_text().split())
+
+
 def children_cpu_seconds():
     """CPU time of all processes that this one has started and waited for, and of theirs."""
     used = os.times()

@@ -35,7 +35,7 @@ def noise(sample, rng):
 
 
 def page_faults(sample, rng):
-    """Those of a call that makes and frees arrays of 9 MB."""
+    """The page faults of a call that makes and frees three arrays of 3 MiB."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     arrays = [np.ones(3 << 20, np.uint8) for _ in range(3)]
     del arrays
