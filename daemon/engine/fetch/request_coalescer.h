@@ -74,8 +74,8 @@ class RequestCoalescer {
     std::size_t at_once = kAtOnce;
     std::uint64_t bytes = kRequestBytesMax;
 
-    // So many reads, of a length with which each is worth the wait for its answer, in which
-    // `latency_bytes` arrive in all reads together.
+    // `at_once` reads, each long enough to be worth the wait until its answer begins. In that time,
+    // `latency_bytes` arrive in all reads together; 0: the store answers at once.
     static Reads worth(std::size_t at_once, double latency_bytes);
   };
   // The oldest record and its neighbours on both sides, as long as the gaps are small and the read

@@ -76,8 +76,9 @@ void ThroughputSearch::ended(const AnswerSeen& answer, std::size_t in_flight, bo
   // Small answers are look-ups, whose rate says nothing.
   if (answer.bytes < kRatedMin) return;
   if (kind_.note(answer.bytes, now_ns)) {
+    if (!kind_.is_short()) return begin_at(start_);
     short_bytes_ = static_cast<double>(answer.bytes);
-    return begin_at(kind_.is_short() ? short_start() : start_);
+    return begin_at(short_start());
   }
   if (answer.waited_ns != 0 && (latency_ns_ == 0 || answer.waited_ns < latency_ns_)) {
     latency_ns_ = answer.waited_ns;

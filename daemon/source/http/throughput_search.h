@@ -117,7 +117,8 @@ class ThroughputSearch {
   std::uint64_t latency_ns_ = 0;
   double rate_ = 0;        // bytes/ns at the limit before the trial: a moving mean
   double first_rate_ = 0;  // of a trial's first window; 0: not measured yet
-  std::uint32_t rest_ = 0, next_rest_ = 1;
+  std::uint32_t rest_ = 0;
+  std::uint32_t next_rest_ = 1;
   std::size_t settling_ = 0;  // requests to ignore: they began under another limit
   Window window_;
   RateCurve rates_[2];  // of long answers, and of short ones
