@@ -13,11 +13,10 @@ import subprocess
 import tempfile
 
 from suite import ROOT, peers
-from suite.rounds import PATIENCE, Table, children_cpu_seconds, cpu_seconds, interleave
+from suite.rounds import PATIENCE, Table, children_cpu_seconds, cpu_seconds, interleave, with_children
 from support.daemon_process import Daemon, stream_yaml
 
 from language_loops import BATCH, PADDED, ROW, TEXTS
-from python_step_loops import descendants
 
 PROGRAMS = ()
 LOOPS = pathlib.Path(__file__).with_name("language_loops.py")
@@ -106,7 +105,7 @@ def measure_step(program, folder):
                         "publish: {slots: 4}"])
     with Daemon(yaml, workers=1, memory="1GiB") as daemon:
         daemon.command("read", "train", "--batches", 1)
-        pids = descendants(daemon.process.pid)
+        pids = with_children(daemon.process.pid)
         before = sum(map(cpu_seconds, pids))
         rows, seconds = read(daemon, 1)
         return rows / (sum(map(cpu_seconds, pids)) - before + seconds)

@@ -108,14 +108,6 @@ class Listed:
         return {"label": entry["label"], "found": found}
 
 
-def descendants(pid):
-    """The process and its children."""
-    import pathlib
-
-    children = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(pid), *(int(child) for path in children for child in path.read_text().split())]
-
-
 def count(samples, seconds, rows_of, pids):
     """What one sample costs this process and those of `pids()`."""
     import pathlib
@@ -141,6 +133,7 @@ def count(samples, seconds, rows_of, pids):
 
 def echoline_loop(seconds, folder, daemon):
     import echoline
+    from suite.rounds import with_children
 
     loader = echoline.Loader("train", runtime_dir=folder)
 
@@ -148,7 +141,7 @@ def echoline_loop(seconds, folder, daemon):
         while True:
             yield from loader
 
-    return count(epochs(), seconds, lambda batch: batch.rows, lambda: descendants(daemon))
+    return count(epochs(), seconds, lambda batch: batch.rows, lambda: with_children(daemon))
 
 
 def dataloader_loop(seconds, what):

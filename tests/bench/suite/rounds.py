@@ -22,10 +22,15 @@ def cpu_seconds(pid):
     return time.clock_gettime((~int(pid)) << 3 | cpu_of_a_process)
 
 
-def family_cpu_seconds(pid):
-    """CPU time of a process and its children, which run."""
+def with_children(pid):
+    """The process and its children that run."""
     children = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
-    return cpu_seconds(pid) + sum(cpu_seconds(child) for file in children for child in file.read_text().split())
+    return [int(pid), *(int(child) for file in children for child in file.read_text(encoding="ascii").split())]
+
+
+def family_cpu_seconds(pid):
+    """CPU time of the process and its children that run."""
+    return sum(map(cpu_seconds, with_children(pid)))
 
 
 def children_cpu_seconds():
