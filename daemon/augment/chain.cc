@@ -189,12 +189,25 @@ Result<decode::Sample*> Chain::run_shared(const decode::Sample& in, const UseKey
   return &scratch.stages[parts_.shared_stages - 1].after;
 }
 
+void Chain::show_rows(std::span<const std::span<std::byte>> rows, Scratch& scratch) const {
+  if (parts_.shared_stages == parts_.stages.size() || parts_.stages.back().step == nullptr) return;
+  std::vector<decode::Tensor>& results = scratch.stages.back().after.tensors;
+  results.resize(outputs().size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool is_copied = !rows.empty() && !parts_.last.changes(i) && !outputs()[i].ragged;
+    results[i].destination = is_copied ? rows[i] : std::span<std::byte>();
+  }
+}
+
 Status Chain::run(const decode::Sample& in, const UseKey& key, Scratch& scratch,
                   std::span<const std::span<std::byte>> rows, std::span<std::uint64_t> lengths,
                   const std::function<void()>& place) const {
-  ECHOLINE_ASSIGN(const decode::Sample* const made,
-                  run_stages(parts_.shared_stages, parts_.stages.size(), in, key, scratch));
-  return parts_.last.write_rows(*made, key, scratch.last, rows, lengths, place);
+  show_rows(rows, scratch);
+  const Result<const decode::Sample*> made =
+      run_stages(parts_.shared_stages, parts_.stages.size(), in, key, scratch);
+  show_rows({}, scratch);
+  ECHOLINE_TRY(made.status());
+  return parts_.last.write_rows(**made, key, scratch.last, rows, lengths, place);
 }
 
 }  // namespace echoline::augment

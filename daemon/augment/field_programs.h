@@ -54,6 +54,10 @@ class FieldPrograms {
   }
   // False: all fields stay as they are.
   bool changes_pixels() const;
+  // Whether the field's own program, or that of its image, changes it.
+  bool changes(std::size_t field) const {
+    return programs_[field].changes_pixels() || mask_image_[field].has_value();
+  }
 
   // Fills `out`; fields that stay as they are borrow from `in`.
   Status make_sample(const decode::Sample& in, const UseKey& key, Scratch& scratch,
@@ -77,10 +81,6 @@ class FieldPrograms {
   const decode::Tensor& tensor_of(std::size_t field, const decode::Sample& in,
                                   const Scratch& scratch) const {
     return followers_.image_of(field) ? scratch.followers.moved[field] : in.tensors[field];
-  }
-  // Whether the field's own program, or that of its image, changes it.
-  bool changes(std::size_t field) const {
-    return programs_[field].changes_pixels() || mask_image_[field].has_value();
   }
   Result<decode::Shape> shape_after(std::size_t field, const decode::Tensor& tensor) const;
   Status check_shape(std::size_t field, const decode::Shape& shape, std::size_t row_bytes) const;

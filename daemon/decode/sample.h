@@ -86,6 +86,9 @@ struct Tensor {
   // Elements that a record or a cache has as they are: `bytes` is not used then. They are valid
   // only as long as the bytes of the record (with its record::Fields) or the cache are.
   std::optional<std::span<const std::byte>> borrowed = std::nullopt;
+  // Of a result that a step is about to make: where its bytes go in the end, if they stay as they
+  // are. The step may write them there, and borrow them; it need not. Empty: that is unknown.
+  std::span<std::byte> destination = {};
 
   std::span<const std::byte> content() const { return borrowed ? *borrowed : bytes.span(); }
   // Makes this a view of a whole tensor, which must outlive it.

@@ -55,10 +55,16 @@ Status Results::take_one(const ArrayPlace& place, std::span<const std::byte> are
   result.borrowed.reset();
   result.dtype = type.dtype;
   result.shape = place.shape;
-  result.bytes.resize(place.bytes());
-  // Copied before anything looks at it: the worker can still write there.
   const std::span<const std::byte> bytes = area.subspan(place.offset, place.bytes());
-  std::copy(bytes.begin(), bytes.end(), result.bytes.data());
+  std::span<std::byte> to = result.destination;
+  if (to.size() == bytes.size() && !to.empty()) {
+    result.borrowed = to;
+  } else {
+    result.bytes.resize(bytes.size());
+    to = result.bytes.span();
+  }
+  // Copied before anything looks at it: the worker can still write there.
+  std::copy(bytes.begin(), bytes.end(), to.begin());
   return {};
 }
 

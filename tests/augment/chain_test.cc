@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "augment/draws.h"
@@ -103,6 +104,11 @@ class Runner {
     return row(0);
   }
   std::uint64_t length(std::size_t field) const { return lengths_[field]; }
+  // Whether the last step still knows a row of the batch: it must not write there later.
+  bool knows_rows() const {
+    return std::ranges::any_of(scratch_->stages.back().after.tensors,
+                               [](const Tensor& result) { return !result.destination.empty(); });
+  }
 
  private:
   std::unique_ptr<Chain> chain_;
@@ -360,8 +366,10 @@ TEST(Chain, PadGivesRaggedFieldsOneLengthAndANewFieldTheirLengths) {
   const auto* text = reinterpret_cast<const char*>(sample.tensors[2].bytes.data());
   EXPECT_EQ(runner.row(2), std::string(text, 5) + std::string(4, 7));
   EXPECT_EQ(runner.row(3), std::string("\5\0\0\0\0\0\0\0", 8));
+  EXPECT_FALSE(runner.knows_rows());
   const Status longer = runner.run(sample_of(50, 60, 10));
   EXPECT_THAT(longer.message(), HasSubstr("pipeline step 3 (pad): field text has 10 elements"));
+  EXPECT_FALSE(runner.knows_rows());
 
   Runner cutting({"decode {}", pad + " longer: 'cut' }"});
   const Sample longer_sample = sample_of(50, 60, 10);

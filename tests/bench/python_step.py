@@ -134,10 +134,15 @@ def measure_transform(options):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "data.tokens")
         path.write_bytes(os.urandom(1 << 20) * 32)
-        # Each call keeps a thread of the daemon waiting.
-        with Daemon(pipeline(path, "transformed", workers=2, interpreter=python), workers=2) as daemon:
-            found = interleave({"2 processes alone": lambda: output(python, "-B", LOOPS, "bare", seconds, 2),
-                                "step python, 2 workers": from_daemon(seconds, daemon)}, options.rounds)
+
+        def step():
+            # New workers in each round, as the processes are: where its memory lies makes one 5 % slower than another.
+            # Each call keeps a thread of the daemon waiting.
+            with Daemon(pipeline(path, "transformed", workers=2, interpreter=python), workers=2) as daemon:
+                return from_daemon(seconds, daemon)()
+
+        found = interleave({"2 processes alone": lambda: output(python, "-B", LOOPS, "bare", seconds, 2),
+                            "step python, 2 workers": step}, options.rounds)
     return [Table(what, unit, [found.row(name, lambda result, key=key: result[key]) for name in found.results],
                   ("2 processes alone",), *more)
             for what, unit, key, *more in (("torchvision's transforms of pictures of 224 x 224 pixels", "rows/s", "rate"),
