@@ -156,8 +156,8 @@ class Chain {
                                            const decode::Sample& in, const UseKey& key,
                                            Scratch& scratch) const;
 
-  // Tells the step of the last stage, if `run` runs one, the rows to which its results will only be
-  // copied; no rows: it is told that there are none.
+  // Sets `destination` of the results of the last stage's step, for fields that are then copied
+  // unchanged to `rows`. Empty `rows`: removes all destinations.
   void show_rows(std::span<const std::span<std::byte>> rows, Scratch& scratch) const;
   // Runs one stage on all rows that are good.
   void run_stage_together(std::size_t index, std::span<RowTogether> rows) const;

@@ -198,7 +198,7 @@ Status FieldPrograms::write_row(std::size_t field, const decode::Sample& in, con
   ECHOLINE_ASSIGN(const decode::Shape shape, shape_after(field, tensor));
   ECHOLINE_TRY(check_shape(field, shape, row.size()));
   if (changes(field)) return make_field(field, in, key, scratch, row);
-  if (tensor.content().data() == row.data()) return {};  // by a step: Tensor::destination
+  if (tensor.content().data() == row.data()) return {};  // a step wrote it (Tensor::destination)
   enter_step(programs_[field].copy_step);
   std::memcpy(row.data(), tensor.content().data(), row.size());
   return {};

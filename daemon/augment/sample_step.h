@@ -50,9 +50,9 @@ class SampleStep {
   // Null if the step needs none.
   virtual std::unique_ptr<Scratch> make_scratch() const { return nullptr; }
   // Fills `out`, one tensor for each output, from `in`. A tensor of `out` may borrow from `in`,
-  // which stays until the row is written. An error means that the record is bad; the message says
-  // why, the caller adds the step. Draws are keyed by `key` and the number of the step
-  // (Transform::make).
+  // which stays until the row is written, or be written to its `destination`. An error means that
+  // the record is bad; the message says why, the caller adds the step. Draws are keyed by `key` and
+  // the number of the step (Transform::make).
   virtual Status run(const decode::Sample& in, const UseKey& key, Scratch* scratch,
                      decode::Sample& out) const = 0;
   // The largest number of samples with which run_several saves work; 1: none.

@@ -83,11 +83,13 @@ struct Tensor {
   std::optional<Region> part = std::nullopt;
   // If it is by more than 1, `part` is set and counts pixels of the reduced picture.
   Reduction reduction = {};
-  // Elements that a record or a cache has as they are: `bytes` is not used then. They are valid
-  // only as long as the bytes of the record (with its record::Fields) or the cache are.
+  // Elements that a record or a cache has as they are, or that a step has written to `destination`:
+  // `bytes` is not used then. They are valid only as long as the bytes of the record (with its
+  // record::Fields), the cache or the row are.
   std::optional<std::span<const std::byte>> borrowed = std::nullopt;
-  // Of a result that a step is about to make: where its bytes go in the end, if they stay as they
-  // are. The step may write them there, and borrow them; it need not. Empty: that is unknown.
+  // Of a result that a step is about to make: the row of the batch to which its bytes will be
+  // copied unchanged. The step may write them there itself, and borrow them. Empty: there is no
+  // such row, or it is not known yet.
   std::span<std::byte> destination = {};
 
   std::span<const std::byte> content() const { return borrowed ? *borrowed : bytes.span(); }

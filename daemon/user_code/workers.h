@@ -46,7 +46,8 @@ class Workers {
   // The samples of a data set; 0: a function.
   std::uint64_t length() const { return free_.length(); }
 
-  // Calls the function on a sample and fills its results, which may borrow the arguments' bytes.
+  // Calls the function on a sample and fills its results, which may borrow the arguments' bytes or
+  // be in their `destination`.
   // kInvalidArgument or kResourceExhausted: this sample has no result. kFailedPrecondition: workers
   // cannot be started any more. kCancelled: `stopping` became true.
   Status run(const SampleCall& sample, const std::atomic<bool>* stopping);

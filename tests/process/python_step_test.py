@@ -91,6 +91,9 @@ class PythonStep(PythonCase):
         """The rows of two epochs, and (samples with results, repeated chunks, log)."""
         with self.daemon(**self.CHUNK, **options, metrics=True) as daemon:
             rows = self.rows(daemon, epochs=2)
+            # Of a sample alone, results that stay as they are go to their rows at once.
+            copied = any("copy image" in step for step in daemon.metric_lines("echoline_step_rows_total"))
+            self.assertEqual(copied, options["chunk"] > 1 and "after" not in options)
             return rows, (daemon.total("echoline_python_calls_total", outcome="returned"),
                           daemon.total("echoline_python_chunks_repeated_total"), daemon.log())
 
@@ -98,7 +101,8 @@ class PythonStep(PythonCase):
         """However rows are cut into chunks, with a sample that spoils its chunk, a process that ends, and an echo before or
         after the function, whose results are then shared."""
         echo = "echo: {factor: 2, window: 30}"
-        for place, share in (({}, False), ({"before": [echo]}, False), ({"echo": echo}, True)):
+        crop = "random_crop: {field: image, size: 16, padding: 3}"
+        for place, share in (({}, False), ({"before": [echo]}, False), ({"echo": echo}, True), ({"after": [crop]}, False)):
             with self.subTest(**place):
                 expected, (alone, repeated, _) = self.chunk_rows(chunk=1, workers=1, **place)
                 self.assertEqual(repeated, 0)
@@ -106,8 +110,9 @@ class PythonStep(PythonCase):
                     label = int(row["label"])
                     rng = np.random.Generator(np.random.Philox(
                         key=[SEED, STEP], counter=[0, sample, epoch << 32 | (0 if share else use), 0]))
-                    np.testing.assert_array_equal(row["image"],
-                                                  image(label) ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8))
+                    drawn = image(label) ^ rng.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+                    if "after" not in place:
+                        np.testing.assert_array_equal(row["image"], drawn)
                     self.assertEqual(row["draw"], rng.random())
                     self.assertEqual(bytes(row["text"]).decode(), str(label)[::-1])
                     self.assertEqual(bytes(row["name"]).decode(), f"é{label}")

@@ -43,7 +43,7 @@ std::vector<PlaceRatio> place_ratios(const v1::Stream& stream, const RecordTimes
     const auto at = times.steps.begin() + place;
     const double before = std::accumulate(times.steps.begin(), at, 0.0);
     const double after = std::accumulate(at, times.steps.end(), 0.0);
-    // A row that costs nothing after the echo is copied at least.
+    // A row can cost nothing after the echo: users' code may write it to the batch itself.
     ratios.push_back({place, std::max(times.fetch, before) / std::max(after, 1e-9)});
   }
   return ratios;

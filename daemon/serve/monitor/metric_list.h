@@ -239,7 +239,8 @@ inline constexpr auto kMetrics = std::to_array<MetricInfo>({
     {"echoline_step_seconds_total", "stream,step",
      "Time of the workers by step, estimated from about one row in 64 that is timed in full: "
      "decode "
-     "or a transform with its field, copy (a field that no step changes), keep (for later uses), "
+     "or a transform with its field, copy (a field that no step changes; results of users' code "
+     "may be copied within its own step), keep (for later uses), "
      "reuse (of a finished row), or other. Divided by echoline_step_rows_total it is the cost of a "
      "row; the sum is the busy time of prep."},
     {"echoline_step_wait_seconds_total", "stream,step",
