@@ -76,9 +76,14 @@ Code code_of_errno(int error) {
 
 }  // namespace
 
+std::string errno_text(int error) {
+  const std::string text = std::generic_category().message(error);
+  if (error != EMFILE && error != ENFILE) return text;
+  return text + "; raise the limit of open files (LimitNOFILE of systemd, ulimit -n)";
+}
+
 Status errno_status(int error, std::string_view what) {
-  return Status(code_of_errno(error),
-                std::string(what) + ": " + std::generic_category().message(error));
+  return Status(code_of_errno(error), std::string(what) + ": " + errno_text(error));
 }
 
 }  // namespace echoline

@@ -46,7 +46,9 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// The status of a failed system call: "what: strerror(error)", with the code for this errno.
+// What this errno means, and for the limit of open files how to raise it.
+std::string errno_text(int error);
+// The status of a failed system call: "what: errno_text(error)", with the code for this errno.
 Status errno_status(int error, std::string_view what);
 
 template <typename T>

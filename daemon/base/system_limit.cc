@@ -1,21 +1,18 @@
 #include "base/system_limit.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
+#include <string>
+#include <utility>
 
 namespace echoline {
 
 Status limit_reached(const std::system_error& error) {
-  const int code = error.code().value();
-  const char* remedy = "";
+  std::string text = errno_text(error.code().value());
   // What pthread_create reports.
-  if (code == EAGAIN)
-    remedy =
+  if (error.code().value() == EAGAIN)
+    text +=
         ": no more threads; raise the limit (TasksMax of systemd, ulimit -u, pids of a container)";
-  if (code == EMFILE || code == ENFILE)
-    remedy = ": raise the limit of open files (LimitNOFILE of systemd, ulimit -n)";
-  return Status(Code::kResourceExhausted, fmt::format("{}{}", error.code().message(), remedy));
+  return Status(Code::kResourceExhausted, std::move(text));
 }
 
 }  // namespace echoline

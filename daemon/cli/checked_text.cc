@@ -153,6 +153,7 @@ nlohmann::ordered_json stream_json(const Checked& checked) {
   line["batches_per_epoch"] = checked.batches;
   line["records_tried"] = checked.tried.tried.size();
   line["records_bad"] = checked.tried.bad;
+  line["tried_as_intended"] = !checked.tried.is_short;
   if (checked.tried.bad > 0) line["first_bad_record"] = checked.tried.first_error;
   if (!checked.code.empty()) line["code"] = checked.code;
   for (const engine::ServerAnswer& answer : checked.servers) {

@@ -105,6 +105,7 @@ TEST_F(Check, TriesRecordsFromAllShardsAndCountsBadOnes) {
   const auto json = nlohmann::json::parse(check(limit, {"--json"}).out)["streams"]["train"];
   EXPECT_EQ(json["records_tried"], 16);
   EXPECT_EQ(json["records_bad"], 5);
+  EXPECT_EQ(json["tried_as_intended"], true);
 }
 
 TEST_F(Check, OfDataWhoseIndexIsPublishedKnowsItIfItIsThereForEveryShard) {

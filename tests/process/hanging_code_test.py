@@ -110,8 +110,8 @@ class HangingCode(ProcessCase):
         self.assertEqual(run_echoline("index", daemon.config).returncode, 0)
         return daemon
 
-    def check(self, daemon, returncode=0):
-        checked = run_echoline("check", daemon.config)
+    def check(self, daemon, *options, returncode=0):
+        checked = run_echoline("check", daemon.config, *options)
         self.assertEqual(checked.returncode, returncode, checked.stdout + checked.stderr)
         return checked.stderr if returncode else checked.stdout
 
@@ -127,13 +127,15 @@ class HangingCode(ProcessCase):
         self.assertEqual(daemon.process.wait(PATIENCE), 1)
 
     def test_check_tries_fewer_records_and_refuses_what_an_epoch_may_not_have(self):
-        text = self.check(self.set_of("HangsLater"), 1)
+        text = self.check(self.set_of("HangsLater"), returncode=1)
         self.assertRegex(text, r"2 of 13 records that were tried are bad, and .* allows 1 .*: sample 50 .*; " + TOLD)
         text = self.check(self.set_of("HangsLater", HALF_BAD))
         self.assertRegex(text, rf"records tried: \d+, bad: 2; {TOLD}\n    sample 50 .*\(timeout\), twice\n")
         self.assertIn("called twice for a few samples: equal", text)
         # Those of the second calls.
-        self.assertRegex(self.check(self.set_of("HangsSoon", HALF_BAD)), rf"records tried: 18, bad: 2; {TOLD}\n    sample 1 ")
+        daemon = self.set_of("HangsSoon", HALF_BAD)
+        self.assertRegex(self.check(daemon), rf"records tried: 18, bad: 2; {TOLD}\n    sample 1 ")
+        self.assertIs(json.loads(self.check(daemon, "--json"))["streams"]["train"]["tried_as_intended"], False)
 
     def test_samples_that_are_only_late_are_good(self):
         text = self.check(self.set_of("LateOnce"))
@@ -141,7 +143,7 @@ class HangingCode(ProcessCase):
 
     def test_each_source_of_a_mixture_is_tried(self):
         # Of the first source one sample is given up, and another one late for two functions.
-        text = self.check(self.mixture("hangs_and_is_late", "is_late_too", key="nothing"), 1)
+        text = self.check(self.mixture("hangs_and_is_late", "is_late_too", key="nothing"), returncode=1)
         self.assertRegex(text, r"mix: source b: none of the first 8 records can .*nothing")
         self.assertRegex(self.check(self.mixture("hangs_first")), r"records tried: \d+, bad: [12]\n")
 

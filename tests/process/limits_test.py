@@ -56,7 +56,7 @@ class Limits(ProcessCase):
         before = resource.prlimit(process, resource.RLIMIT_NOFILE)
         used = max(int(number) for number in os.listdir(f"/proc/{process}/fd")) + 1
         resource.prlimit(process, resource.RLIMIT_NOFILE, (used + 1, before[1]))
-        self.assertIn("Too many open files", self.refusal(daemon))
+        self.assertIn("Too many open files; raise the limit of open files (LimitNOFILE", self.refusal(daemon))
         self.assertEqual(daemon.command("list").returncode, 1)
         reading.await_more_batches(20)
         resource.prlimit(process, resource.RLIMIT_NOFILE, before)

@@ -174,7 +174,7 @@ TEST_F(FaultTest, WithoutAFreeDescriptorTheErrorSaysSo) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
   const Status status = read("ok-0");
   ::setrlimit(RLIMIT_NOFILE, &limit);
-  EXPECT_THAT(status.message(), HasSubstr("too many open files: raise the daemon's limit"));
+  EXPECT_THAT(status.message(), HasSubstr("Too many open files; raise the limit of open files"));
 }
 
 TEST_F(FaultTest, AnObjectThatIsNotThereIsAnAnswerAndNoFailure) {

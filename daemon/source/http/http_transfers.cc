@@ -109,9 +109,8 @@ curl_socket_t on_open_socket(void* user, curlsocktype, curl_sockaddr* address) {
 }
 
 std::string error_text(const Transfer& transfer, CURLcode code) {
-  if (transfer.socket_error == EMFILE || transfer.socket_error == ENFILE) {
-    return "too many open files: raise the daemon's limit (LimitNOFILE of systemd, ulimit -n)";
-  }
+  if (transfer.socket_error == EMFILE || transfer.socket_error == ENFILE)
+    return errno_text(transfer.socket_error);
   // libcurl reports a line of more than 100 KiB, which it does not hand over, like this.
   if (transfer.head_is_long || (code == CURLE_OUT_OF_MEMORY && !transfer.responded))
     return "the header of the answer does not end within 64 KiB; is this the address of a store?";
