@@ -197,7 +197,8 @@ TEST(Ring, AnInterruptThatWakesTheWriterDoesNotSleep) {
   over = true;
   ring->interrupt();
   writer.join();
-  EXPECT_LE(slept, 20);
+  // An interrupt that sleeps does so in nearly every round. On a busy machine some sleep anyway.
+  EXPECT_LE(slept, 60);
 }
 
 TEST(Ring, AWaitEndsAtItsDeadline) {
