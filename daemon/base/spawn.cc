@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "base/unique_fd.h"
@@ -98,8 +97,8 @@ Result<pid_t> spawn(const Program& program) {
                      // then.
                      pointers_to(words).data(), pointers_to(environment).data());
   if (error == 0) return pid;
-  return Status(Code::kPermissionDenied, fmt::format("the program {} cannot be started: {}",
-                                                     words[0], std::strerror(error)));
+  return Status(Code::kPermissionDenied,
+                fmt::format("the program {} cannot be started: {}", words[0], errno_text(error)));
 }
 
 void kill_and_wait(pid_t pid) {

@@ -136,7 +136,7 @@ def measure_transform(options):
         path.write_bytes(os.urandom(1 << 20) * 32)
 
         def step():
-            # New workers in each round, as the processes are new: some are 5 % slower than others as long as they live.
+            # New workers in each round, as the processes are new: with one daemon for all, whole runs differ.
             # Each call keeps a thread of the daemon waiting.
             with Daemon(pipeline(path, "transformed", workers=2, interpreter=python), workers=2) as daemon:
                 return from_daemon(seconds, daemon)()

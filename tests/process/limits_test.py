@@ -87,7 +87,7 @@ class Limits(ProcessCase):
 
     def test_a_start_with_too_few_of_them_ends_with_the_limit(self):
         streams = stream_yaml(photos.pipeline(self.shard))
-        self.assertIn("Too many open files", self.refused(streams, limits={resource.RLIMIT_NOFILE: 8}))
+        self.assertIn("Too many open files; raise the limit", self.refused(streams, limits={resource.RLIMIT_NOFILE: 8}))
         require_root()
         self.assertIn(NO_MORE_THREADS, self.refused(streams, limits={resource.RLIMIT_NPROC: 1}, user=USER))
 

@@ -131,7 +131,7 @@ class CivetServer final : public HttpServer {
                   fmt::format("metrics address {} cannot be served ({}); set daemon.metrics to "
                               "another one, or to off",
                               // The library's text, else that of errno.
-                              address, *text == '\0' && error != 0 ? std::strerror(error) : text));
+                              address, *text == '\0' && error != 0 ? errno_text(error) : text));
   }
 
   // The library calls no handler for a target without a path of this server, "*" or a URL with
