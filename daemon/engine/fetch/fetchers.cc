@@ -76,6 +76,12 @@ source::Counters Fetchers::source_counters() const {
   return sum;
 }
 
+double Fetchers::usual_rate() const {
+  const std::vector<source::EndpointRates> stores = store_rates();
+  const auto slowest = std::ranges::min_element(stores, {}, &source::EndpointRates::usual_rate);
+  return slowest == stores.end() ? 0 : slowest->usual_rate;
+}
+
 std::vector<source::EndpointRates> Fetchers::store_rates() const {
   std::vector<source::EndpointRates> all;
   for (const auto& fetcher : fetchers_) {

@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t kWaitNs = 100'000'000;
 // Nothing wakes the pass when read-ahead room is given back; bytes from a store take longer.
 constexpr std::uint64_t kRoomWaitNs = 2'000'000;
+// Nothing wakes it when more may be requested before the first batch (FirstRequests).
+constexpr std::uint64_t kFirstWaitNs = 5'000'000;
 
 std::uint64_t mean_record_bytes(const record::DataSet& data_set) {
   // Users' code makes a sample from its number: rows get tasks of their own.
@@ -93,19 +95,23 @@ bool Pass::do_work() {
   // The first batch waits for its own records, not for their neighbours in the shards. And while
   // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
   // first batch of a trainer that wants another position.
-  const bool only_slots = ring_->published() == 0 || !join_table_.may_read_ahead();
+  const bool has_readers = join_table_.may_read_ahead();
   // Readers may begin behind the batches in the slots: then all slots are free for the next ones.
   const bool is_behind = ring_->next_wanted().has_value() && released_seen_ == next_sequence_;
   const std::size_t in_slots = is_behind ? 0 : std::min<std::size_t>(next_sequence_, core_->slots);
-  const bool more = planner_.look_ahead(only_slots, core_->slots - in_slots);
+  std::optional<ReadAheadPlanner::Start> start;
+  if (ring_->published() == 0 || !has_readers) start = {core_->slots - in_slots, has_readers};
+  const bool more = planner_.look_ahead(start);
   return try_start_batch() || more;
 }
 
 void Pass::wait() {
   const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
+  const bool is_start = ring_->published() == 0 && join_table_.may_read_ahead();
   const auto asleep = trace_.sleep([this] { return hold_up_.present(); });
-  ring_->wait_released(released_seen_ + 1,
-                       monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
+  ring_->wait_released(released_seen_ + 1, monotonic_ns() + (room_may_come ? kRoomWaitNs
+                                                             : is_start    ? kFirstWaitNs
+                                                                           : kWaitNs));
 }
 
 void Pass::publish_done() {

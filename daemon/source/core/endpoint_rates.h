@@ -20,6 +20,7 @@ struct EndpointRates {
   std::string endpoint;             // scheme, host and port, as everybody may see them
   bool short_answers = false;       // else long ones (ThroughputSearch)
   std::vector<RatePoint> points{};  // ascending requests; empty: nothing was measured
+  double usual_rate = 0;            // bytes/s of long answers, also in earlier runs; 0: not known
 };
 
 }  // namespace echoline::source

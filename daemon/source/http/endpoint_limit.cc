@@ -56,6 +56,7 @@ std::vector<EndpointRates> EndpointLimit::rates() const {
     if (!points.empty()) all.push_back({endpoint, short_answers, std::move(points)});
   }
   if (all.empty()) all.push_back({endpoint, search_.has_short_answers()});
+  for (EndpointRates& rates : all) rates.usual_rate = search_.usual_rate();
   return all;
 }
 

@@ -48,8 +48,7 @@ class ThroughputSearch {
   // Smaller answers take the time of the latency only, so fewer requests are never faster.
   static constexpr double kTinyBytes = 32 << 10;
   static constexpr std::uint32_t kRestMax = 64;  // windows
-  static constexpr double kKeepShare = 0.95;
-  static constexpr double kGainShare = 1.1;
+  static constexpr double kKeepShare = 0.95, kGainShare = 1.1;
   // A rate below this share of the last one has other causes, so the search tries a larger limit
   // first.
   static constexpr double kFallenShare = 0.7;
@@ -69,6 +68,8 @@ class ThroughputSearch {
   // answers have none.
   const RateCurve& rates(bool short_answers) const { return rates_[short_answers ? 1 : 0]; }
   bool has_short_answers() const { return kind_.is_short(); }
+  // Bytes/s of the last long answers, or what an earlier search has found; 0: not known.
+  double usual_rate() const { return 1e9 * long_rate_; }
 
   // A request has ended; it was one of `in_flight`. `wanted`: the demand was close to the limit.
   void ended(const AnswerSeen& answer, std::size_t in_flight, bool wanted, std::uint64_t now_ns);

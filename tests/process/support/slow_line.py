@@ -1,4 +1,4 @@
-"""A web server behind a line whose rate can change while it is read."""
+"""A web server behind a line whose rate can change while it is read, and which can be closed for a while."""
 import contextlib
 import http.server
 import sys
@@ -16,8 +16,11 @@ class Line:
 
     def __init__(self):
         self.bytes_per_second, self._free_at, self._lock = 1e9, 0.0, threading.Lock()
+        self.opened = threading.Event()
+        self.opened.set()
 
     def pass_through(self, count):
+        self.opened.wait()
         with self._lock:
             self._free_at = max(self._free_at, time.monotonic()) + count / self.bytes_per_second
             wait = self._free_at - time.monotonic()
@@ -25,9 +28,11 @@ class Line:
 
 
 class Server:
-    """Serves a folder's files, whole or in ranges, over the line."""
+    """Serves ranges of a folder's files over the line. `requested`: how many bytes."""
 
     def __init__(self, folder, line):
+        self.requested, lock, server = 0, threading.Lock(), self
+
         class Files(Handler):
             def do_HEAD(self):
                 file = folder / self.path[1:]
@@ -42,6 +47,8 @@ class Server:
                 data = (folder / self.path[1:]).read_bytes()
                 first, last = self.headers["Range"].removeprefix("bytes=").split("-")
                 part = data[int(first):int(last) + 1]
+                with lock:
+                    server.requested += len(part)
                 self.send_response(206)
                 self.send_header("Content-Length", str(len(part)))
                 self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
