@@ -25,7 +25,7 @@ CROP = "random_crop: {field: image, size: 224}"
 LENGTH = 98_304  # of 2 bytes: a sample has as many as a photo of 256 x 256
 ARRAYS = 1024
 LARGE = 16  # photos: four batches of four
-# For two servers: each photo is a place of its own, and of few places one server would have clearly more than the other.
+# For two servers. Each photo is a place of its own; with few places, one server would get clearly more than the other.
 MANY_LARGE = 64
 
 

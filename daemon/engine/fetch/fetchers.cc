@@ -77,6 +77,7 @@ source::Counters Fetchers::source_counters() const {
 }
 
 double Fetchers::usual_rate() const {
+  if (remote_stats().has_value()) return 0;
   const std::vector<source::EndpointRates> stores = store_rates();
   const auto slowest = std::ranges::min_element(stores, {}, &source::EndpointRates::usual_rate);
   return slowest == stores.end() ? 0 : slowest->usual_rate;

@@ -27,7 +27,8 @@ class Fetchers {
   source::Counters source_counters() const;
   // Of the sources' endpoints, each of them once.
   std::vector<source::EndpointRates> store_rates() const;
-  // Bytes/s of long answers from the slowest endpoint, also in earlier runs; 0: not known.
+  // Bytes/s of long answers from the slowest endpoint, also in earlier runs. 0: not known of one of
+  // them, or samples come from preparation servers.
   double usual_rate() const;
   ReadsInFlight::View reads(std::size_t oldest_max, std::uint64_t now_ns) const;
   // Of preparation servers; nothing where all is prepared here.

@@ -1,31 +1,44 @@
-// How many bytes a pass may request before its first batch is published.
+// How much a pass may request before its first batch is published, beyond what its slots need.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-
-#include "engine/fetch/fetchers.h"
 
 namespace echoline::engine {
 
 // The first batch waits for its own bytes. Other requests at the same time would share the line
-// with them, and none at all would leave it unused until a distant store begins to answer. So
-// requests go out as fast as the store has delivered before: then their bytes come after those of
-// the first batches, and do not all come together. Used by the pass's thread.
+// with them, and none at all would leave it unused until a distant store begins to answer. So more
+// is requested as fast as the store delivered before, for the time that a distant store needs: its
+// answers then follow those for the slots, and do not all come together. If the store is slower
+// this time, the first batch shares the line with what it delivers in kGrowNs. Not thread-safe.
+//
+// `Rate` has usual_rate(): bytes/s that the store delivered, 0 if they are not known.
+template <typename Rate>
 class FirstRequests {
  public:
-  explicit FirstRequests(const Fetchers& fetchers) : fetchers_(fetchers) {}
+  static constexpr std::uint64_t kGrowNs = 300'000'000;
+  // Less would make short reads.
+  static constexpr std::uint64_t kStepBytes = 1 << 20;
 
-  // Grows from the first call with readers on; 0 without, or where the store's rate is not known.
-  std::uint64_t bytes(bool has_readers, std::uint64_t now_ns) {
-    if (!has_readers || begin_ns_ == 0) begin_ns_ = has_readers ? now_ns : 0;
-    if (!has_readers) return 0;
-    const double seconds = 1e-9 * static_cast<double>(now_ns - begin_ns_);
-    return static_cast<std::uint64_t>(fetchers_.usual_rate() * seconds);
+  explicit FirstRequests(const Rate& rate) : rate_(rate) {}
+
+  // How many bytes may be ahead. `is_begun`: something is requested for readers that are there.
+  // The time begins with the first such call.
+  std::uint64_t bytes(bool is_begun, std::uint64_t now_ns) {
+    if (!is_begun || begin_ns_ == 0) begin_ns_ = is_begun ? now_ns : 0;
+    const double bytes = 1e-9 * rate_.usual_rate() * static_cast<double>(passed_ns(now_ns));
+    return static_cast<std::uint64_t>(bytes) / kStepBytes * kStepBytes;
   }
+  // Whether bytes() may become more. Nothing wakes the pass then.
+  bool grows(std::uint64_t now_ns) const { return begin_ns_ != 0 && passed_ns(now_ns) < kGrowNs; }
 
  private:
-  const Fetchers& fetchers_;
-  std::uint64_t begin_ns_ = 0;
+  std::uint64_t passed_ns(std::uint64_t now_ns) const {
+    return begin_ns_ == 0 ? 0 : std::min(now_ns - begin_ns_, kGrowNs);
+  }
+
+  const Rate& rate_;
+  std::uint64_t begin_ns_ = 0;  // 0: not begun
 };
 
 }  // namespace echoline::engine

@@ -12,10 +12,9 @@ namespace {
 
 // An upper bound of a sleep that nothing ends; releases and finished batches wake the pass.
 constexpr std::uint64_t kWaitNs = 100'000'000;
-// Nothing wakes the pass when read-ahead room is given back; bytes from a store take longer.
+// Nothing wakes the pass when read-ahead room is given back, or when time has made more room for
+// the first requests; bytes from a store take longer.
 constexpr std::uint64_t kRoomWaitNs = 2'000'000;
-// Nothing wakes it when more may be requested before the first batch (FirstRequests).
-constexpr std::uint64_t kFirstWaitNs = 5'000'000;
 
 std::uint64_t mean_record_bytes(const record::DataSet& data_set) {
   // Users' code makes a sample from its number: rows get tasks of their own.
@@ -68,6 +67,7 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       join_table_(*core_, *ring_, options.start, std::move(options.history), options.tails,
                   options.held),
       planner_(*core_, join_table_, account_),
+      first_requests_(*core_->fetchers),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
       hold_up_(*ring_, join_table_, in_flight_, core_->ring_spec.descriptors_live),
@@ -92,26 +92,28 @@ bool Pass::do_work() {
   released_seen_ = ring_->released();
   publish_done();
   if (skip_unwanted()) return false;
-  // The first batch waits for its own records, not for their neighbours in the shards. And while
-  // nobody reads, only the slots are filled: requests cannot be called back, and would delay the
-  // first batch of a trainer that wants another position.
-  const bool has_readers = join_table_.may_read_ahead();
-  // Readers may begin behind the batches in the slots: then all slots are free for the next ones.
-  const bool is_behind = ring_->next_wanted().has_value() && released_seen_ == next_sequence_;
-  const std::size_t in_slots = is_behind ? 0 : std::min<std::size_t>(next_sequence_, core_->slots);
-  std::optional<ReadAheadPlanner::Start> start;
-  if (ring_->published() == 0 || !has_readers) start = {core_->slots - in_slots, has_readers};
-  const bool more = planner_.look_ahead(start);
+  const bool more = planner_.look_ahead(request_bound());
   return try_start_batch() || more;
 }
 
+std::optional<ReadAheadPlanner::Bound> Pass::request_bound() {
+  const bool has_readers = join_table_.may_read_ahead();
+  if (has_readers && ring_->published() > 0) return std::nullopt;
+  // While nobody reads, only the slots are filled: requests cannot be called back, and would delay
+  // the first batch of a trainer that wants another position. Readers may begin behind the batches
+  // in the slots: then all slots are free for the next ones.
+  const bool is_behind = ring_->next_wanted().has_value() && released_seen_ == next_sequence_;
+  const std::size_t in_slots = is_behind ? 0 : std::min<std::size_t>(next_sequence_, core_->slots);
+  const bool begun = has_readers && account_->ahead_bytes() > 0;
+  return {{core_->slots - in_slots, first_requests_.bytes(begun, monotonic_ns())}};
+}
+
 void Pass::wait() {
-  const bool room_may_come = planner_.lacks_room() && !in_flight_.empty();
-  const bool is_start = ring_->published() == 0 && join_table_.may_read_ahead();
+  const bool room_may_come =
+      (planner_.lacks_room() && !in_flight_.empty()) || first_requests_.grows(monotonic_ns());
   const auto asleep = trace_.sleep([this] { return hold_up_.present(); });
-  ring_->wait_released(released_seen_ + 1, monotonic_ns() + (room_may_come ? kRoomWaitNs
-                                                             : is_start    ? kFirstWaitNs
-                                                                           : kWaitNs));
+  ring_->wait_released(released_seen_ + 1,
+                       monotonic_ns() + (room_may_come ? kRoomWaitNs : kWaitNs));
 }
 
 void Pass::publish_done() {

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "engine/api/stats.h"
 #include "engine/open/stream_core.h"
+#include "engine/pass/first_requests.h"
 #include "engine/pass/hold_up.h"
 #include "engine/pass/in_flight_queue.h"
 #include "engine/pass/join_table.h"
@@ -78,8 +79,7 @@ class Pass : public Agent {
   const JoinTable& join_table() const { return join_table_; }
 
   const HoldUp& hold_up() const { return hold_up_; }
-  // A reader waits for bytes: more should be read ahead.
-  void note_wait_for_bytes();
+  void note_wait_for_bytes();  // of a reader: more should be read ahead
   std::uint64_t ahead_bytes() const { return account_->ahead_bytes(); }
   std::uint64_t ahead_target_bytes() const { return planner_.target_bytes(); }
   std::uint64_t slots_filling() const { return in_flight_.size(); }
@@ -95,17 +95,15 @@ class Pass : public Agent {
  private:
   Pass(std::shared_ptr<StreamCore> core, Options options,
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
-  void publish_done();  // those at the front, in order
+  std::optional<ReadAheadPlanner::Bound> request_bound();  // nothing: only the target
+  void publish_done();                                     // those at the front, in order
   // Rows of the batch's slot that were replaced; a slot that is published again keeps its number.
   std::uint32_t replaced_rows(const InFlightBatch& batch);
-  // Every reader has left this step behind unread (`break`, skip).
-  bool is_unwanted(const Step& step) const;
+  bool is_unwanted(const Step& step) const;  // every reader left it behind unread (break, skip)
   // Leaves out unwanted steps. True while batches in flight have to be published before.
   bool skip_unwanted();
-  // Starts the first planned batch if it gets a slot.
-  bool try_start_batch();
-  // The slot for the next batch; nothing while none is free.
-  std::optional<SlotPool::Slot> claim_slot(const Step& step);
+  bool try_start_batch();  // the first planned one, if it gets a slot
+  std::optional<SlotPool::Slot> claim_slot(const Step& step);  // nothing while none is free
 
   const std::shared_ptr<StreamCore> core_;
   std::vector<MemoryBudget::Reservation> reservations_;
@@ -118,6 +116,7 @@ class Pass : public Agent {
 
   // Of the pass's thread:
   ReadAheadPlanner planner_;
+  FirstRequests<Fetchers> first_requests_;
   InFlightQueue in_flight_;
   SlotPool slots_;
   std::vector<std::uint32_t> replaced_in_slot_;

@@ -23,7 +23,7 @@ bool come_soon(std::uint64_t bytes, const FetchCounters& fetched) {
 
 }  // namespace
 
-bool ReadAheadPlanner::look_ahead(const std::optional<Start>& start) {
+bool ReadAheadPlanner::look_ahead(const std::optional<Bound>& bound) {
   // Requests go out in bulk, window by window: below three quarters of the target it is filled up
   // again. So neighbours of a shard meet in the coalescer and share a request. Request by request,
   // as batches leave, nearly each record would be a request of its own.
@@ -33,12 +33,13 @@ bool ReadAheadPlanner::look_ahead(const std::optional<Start>& start) {
   if (planned_.empty() || account_->ahead_bytes() <= refill_at) refilling_ = true;
   lacks_room_ = false;
   if (!refilling_) return false;
-  const std::uint64_t first_bytes =
-      start ? first_requests_.bytes(start->has_readers, monotonic_ns()) : 0;
   std::size_t made = 0;
+  bool bounded = false;
   while (made < kRequestsMax && refilling_) {
     if (!requests_.has_postponed()) {
-      if (start && planned_.size() >= start->slots && account_->ahead_bytes() >= first_bytes) break;
+      bounded =
+          bound && planned_.size() >= bound->batches && account_->ahead_bytes() >= bound->bytes;
+      if (bounded) break;
       std::optional<PlannedBatch> planned = plan_step();
       if (!planned.has_value()) break;
       planned_.push_back(*std::move(planned));
@@ -49,8 +50,8 @@ bool ReadAheadPlanner::look_ahead(const std::optional<Start>& start) {
     lacks_room_ = requests_.has_postponed() && !waits_for_window();
     refilling_ = !requests_.has_postponed() && account_->ahead_bytes() < target;
   }
-  const bool more = refilling_ && made > 0;
-  if (!start && requests_whole_windows() &&
+  const bool more = refilling_ && made > 0 && !bounded;
+  if (!bound && requests_whole_windows() &&
       come_soon(core_.shuffle_window_bytes, core_.fetchers->counters())) {
     requests_.send_windows(more);
   } else {

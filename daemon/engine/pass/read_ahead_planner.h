@@ -11,7 +11,6 @@
 
 #include "echo/window.h"
 #include "engine/open/stream_core.h"
-#include "engine/pass/first_requests.h"
 #include "engine/pass/in_flight_batch.h"
 #include "engine/pass/join_table.h"
 #include "engine/pass/pass_account.h"
@@ -39,17 +38,16 @@ class ReadAheadPlanner {
         account_(std::move(account)),
         window_(account_),
         requests_(*core.fetchers),
-        first_requests_(*core.fetchers),
         read_ahead_(core.read_ahead) {}
 
-  // Before the first batch is published, and without readers.
-  struct Start {
-    std::size_t slots = 0;  // that no batch has
-    bool has_readers = false;
+  // Before the first batch is published, or while there are no readers.
+  struct Bound {
+    std::size_t batches = 0;  // planned ones: those that get a slot
+    std::uint64_t bytes = 0;  // ahead
   };
-  // Plans batches and requests records up to the target, at the start only for the slots and as far
-  // as FirstRequests allows. True while there is more to look at.
-  bool look_ahead(const std::optional<Start>& start);
+  // Plans batches and requests records up to the target, and within a bound until it has both, so
+  // many batches and so many bytes. True while there is more to look at.
+  bool look_ahead(const std::optional<Bound>& bound);
   // The last look_ahead stopped for want of room, which the workers make.
   bool lacks_room() const { return lacks_room_; }
 
@@ -95,7 +93,6 @@ class ReadAheadPlanner {
   echo::Window window_;
   std::deque<PlannedBatch> planned_;
   RequestQueue requests_;  // the postponed ones are of the batch planned last
-  FirstRequests first_requests_;
   ReadAhead read_ahead_;
   bool refilling_ = false;  // until the read-ahead is full
   bool lacks_room_ = false;

@@ -1,6 +1,7 @@
 // How many long requests at the same time gave the best throughput at each endpoint, and that
 // throughput. Kept in a file, so that the first epoch after a restart need not search, and short
-// answers of a near store begin with few requests.
+// answers of a near store begin with few requests. The throughput also paces the first requests of
+// a pass.
 #pragma once
 
 #include <cstddef>

@@ -28,10 +28,11 @@ class Line:
 
 
 class Server:
-    """Serves ranges of a folder's files over the line. `requested`: how many bytes."""
+    """Serves ranges of a folder's files over the line. `requested`: up to which byte. The first request of more than
+    `close_at` bytes closes the line."""
 
-    def __init__(self, folder, line):
-        self.requested, lock, server = 0, threading.Lock(), self
+    def __init__(self, folder, line, close_at=None):
+        self.requested, self.close_at, lock, server = 0, close_at, threading.Lock(), self
 
         class Files(Handler):
             def do_HEAD(self):
@@ -44,14 +45,18 @@ class Server:
                 if not (folder / self.path[1:]).exists():
                     self.answer(404, b"")
                     return
-                data = (folder / self.path[1:]).read_bytes()
                 first, last = self.headers["Range"].removeprefix("bytes=").split("-")
-                part = data[int(first):int(last) + 1]
+                with open(folder / self.path[1:], "rb") as data:
+                    data.seek(int(first))
+                    part = data.read(int(last) + 1 - int(first))
                 with lock:
-                    server.requested += len(part)
+                    server.requested = max(server.requested, int(last) + 1)
+                    if server.close_at is not None and len(part) > server.close_at:
+                        line.opened.clear()
+                        server.close_at = None
                 self.send_response(206)
                 self.send_header("Content-Length", str(len(part)))
-                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
+                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{(folder / self.path[1:]).stat().st_size}")
                 self.send_header("ETag", '"1"')
                 self.end_headers()
                 with contextlib.suppress(OSError):  # the daemon needs no more of it
