@@ -179,7 +179,6 @@ TEST(Ring, AnInterruptEndsTheWaitAndOneBeforeItIsNotLost) {
   }
 }
 
-// A worker calls it, and then makes the next row.
 // Waits until a thread of this process sleeps, up to a second.
 void await_sleep(const std::atomic<pid_t>& thread) {
   const std::uint64_t deadline = monotonic_ns() + kSecondNs;
@@ -191,6 +190,7 @@ void await_sleep(const std::atomic<pid_t>& thread) {
   }
 }
 
+// A worker calls it, and then makes the next row.
 TEST(Ring, AnInterruptThatWakesTheWriterDoesNotSleep) {
   const auto ring = make_ring(small_spec());
   const auto sleeps = [] {

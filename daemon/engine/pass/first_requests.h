@@ -11,22 +11,18 @@ namespace echoline::engine {
 // is requested as fast as the store delivered before, for the time that a distant store needs: its
 // answers then follow those for the slots, and do not all come together. If the store is slower
 // this time, the first batch shares the line with what it delivers in kGrowNs. Not thread-safe.
-//
-// `Rate` has usual_rate(): bytes/s that the store delivered, 0 if they are not known.
-template <typename Rate>
 class FirstRequests {
  public:
   static constexpr std::uint64_t kGrowNs = 300'000'000;
   // Less would make short reads.
   static constexpr std::uint64_t kStepBytes = 1 << 20;
 
-  explicit FirstRequests(const Rate& rate) : rate_(rate) {}
-
   // How many bytes may be ahead. `is_begun`: something is requested for readers that are there.
-  // The time begins with the first such call.
-  std::uint64_t bytes(bool is_begun, std::uint64_t now_ns) {
+  // The time begins with the first such call. `rate`: bytes/s that the store delivered; 0 if they
+  // are not known.
+  std::uint64_t bytes(double rate, bool is_begun, std::uint64_t now_ns) {
     if (!is_begun || begin_ns_ == 0) begin_ns_ = is_begun ? now_ns : 0;
-    const double bytes = 1e-9 * rate_.usual_rate() * static_cast<double>(passed_ns(now_ns));
+    const double bytes = 1e-9 * rate * static_cast<double>(passed_ns(now_ns));
     return static_cast<std::uint64_t>(bytes) / kStepBytes * kStepBytes;
   }
   // Whether bytes() may become more. Nothing wakes the pass then.
@@ -37,7 +33,6 @@ class FirstRequests {
     return begin_ns_ == 0 ? 0 : std::min(now_ns - begin_ns_, kGrowNs);
   }
 
-  const Rate& rate_;
   std::uint64_t begin_ns_ = 0;  // 0: not begun
 };
 

@@ -67,7 +67,6 @@ Pass::Pass(std::shared_ptr<StreamCore> core, Options options,
       join_table_(*core_, *ring_, options.start, std::move(options.history), options.tails,
                   options.held),
       planner_(*core_, join_table_, account_),
-      first_requests_(*core_->fetchers),
       slots_(core_->ring_spec.slot_count, core_->ring_spec.batch_rows, core_->repeats_batches()),
       replaced_in_slot_(core_->ring_spec.slot_count),
       hold_up_(*ring_, join_table_, in_flight_, core_->ring_spec.descriptors_live),
@@ -105,7 +104,8 @@ std::optional<ReadAheadPlanner::Bound> Pass::request_bound() {
   const bool is_behind = ring_->next_wanted().has_value() && released_seen_ == next_sequence_;
   const std::size_t in_slots = is_behind ? 0 : std::min<std::size_t>(next_sequence_, core_->slots);
   const bool begun = has_readers && account_->ahead_bytes() > 0;
-  return {{core_->slots - in_slots, first_requests_.bytes(begun, monotonic_ns())}};
+  const double rate = core_->fetchers->usual_rate();
+  return {{core_->slots - in_slots, first_requests_.bytes(rate, begun, monotonic_ns())}};
 }
 
 void Pass::wait() {

@@ -95,7 +95,7 @@ class Pass : public Agent {
  private:
   Pass(std::shared_ptr<StreamCore> core, Options options,
        std::vector<MemoryBudget::Reservation> reservations, std::unique_ptr<ring::Ring> ring);
-  std::optional<ReadAheadPlanner::Bound> request_bound();  // nothing: only the target
+  std::optional<ReadAheadPlanner::Bound> request_bound();  // nothing: only the target is one
   void publish_done();                                     // those at the front, in order
   // Rows of the batch's slot that were replaced; a slot that is published again keeps its number.
   std::uint32_t replaced_rows(const InFlightBatch& batch);
@@ -116,7 +116,7 @@ class Pass : public Agent {
 
   // Of the pass's thread:
   ReadAheadPlanner planner_;
-  FirstRequests<Fetchers> first_requests_;
+  FirstRequests first_requests_;
   InFlightQueue in_flight_;
   SlotPool slots_;
   std::vector<std::uint32_t> replaced_in_slot_;

@@ -34,12 +34,11 @@ bool ReadAheadPlanner::look_ahead(const std::optional<Bound>& bound) {
   lacks_room_ = false;
   if (!refilling_) return false;
   std::size_t made = 0;
-  bool bounded = false;
   while (made < kRequestsMax && refilling_) {
     if (!requests_.has_postponed()) {
-      bounded =
-          bound && planned_.size() >= bound->batches && account_->ahead_bytes() >= bound->bytes;
-      if (bounded) break;
+      if (bound && planned_.size() >= bound->batches && account_->ahead_bytes() >= bound->bytes) {
+        break;
+      }
       std::optional<PlannedBatch> planned = plan_step();
       if (!planned.has_value()) break;
       planned_.push_back(*std::move(planned));
@@ -50,7 +49,7 @@ bool ReadAheadPlanner::look_ahead(const std::optional<Bound>& bound) {
     lacks_room_ = requests_.has_postponed() && !waits_for_window();
     refilling_ = !requests_.has_postponed() && account_->ahead_bytes() < target;
   }
-  const bool more = refilling_ && made > 0 && !bounded;
+  const bool more = refilling_ && made > 0;
   if (!bound && requests_whole_windows() &&
       come_soon(core_.shuffle_window_bytes, core_.fetchers->counters())) {
     requests_.send_windows(more);

@@ -42,11 +42,12 @@ class Server:
                 return self.answer(200, b"", [("Content-Length", str(file.stat().st_size)), ("ETag", '"1"')])
 
             def do_GET(self):
-                if not (folder / self.path[1:]).exists():
+                file = folder / self.path[1:]
+                if not file.exists():
                     self.answer(404, b"")
                     return
                 first, last = self.headers["Range"].removeprefix("bytes=").split("-")
-                with open(folder / self.path[1:], "rb") as data:
+                with open(file, "rb") as data:
                     data.seek(int(first))
                     part = data.read(int(last) + 1 - int(first))
                 with lock:
@@ -56,7 +57,7 @@ class Server:
                         server.close_at = None
                 self.send_response(206)
                 self.send_header("Content-Length", str(len(part)))
-                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{(folder / self.path[1:]).stat().st_size}")
+                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{file.stat().st_size}")
                 self.send_header("ETag", '"1"')
                 self.end_headers()
                 with contextlib.suppress(OSError):  # the daemon needs no more of it
